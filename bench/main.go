@@ -5,6 +5,11 @@
 //	go run ./bench -clients 100 -rungs serial-limit,gold,redlock
 //	go run ./bench -redis 127.0.0.1:6379 -json bench.json
 //
+// A lock in any language can be a row, and a run can be compared with an earlier one:
+//
+//	go run ./bench -redis auto -program 'python3 lock.py'
+//	go run ./bench -redis auto -against bench.json
+//
 // Or it does another job behind them: it refills a cache that has expired, or reads and
 // changes a list of prices.
 //

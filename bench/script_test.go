@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -21,11 +23,39 @@ import (
 
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/command"
+	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"bench": main, "stores": stores})
+	testscript.Main(m, map[string]func(){"bench": main, "stores": stores, "rung": rung})
+}
+
+// rung is a rung behind the protocol, which sells, or only waits for the lock as most
+// programs do; or it speaks something else.
+func rung() {
+	in := io.Reader(os.Stdin)
+	switch os.Args[1] {
+	case "nonsense":
+		fmt.Println("nonsense")
+	case "waits":
+		from, to := io.Pipe()
+		go func() { // ends with the process
+			for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+				if !strings.Contains(lines.Text(), `"type":"sell"`) {
+					fmt.Fprintln(to, lines.Text())
+				}
+			}
+			to.Close()
+		}()
+		in = from
+	}
+	gold, _ := ladder.Find("gold")
+	if err := protocol.Serve(in, os.Stdout, protocol.Answer{Library: "gold"}, gold.Build); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 // stores is the program with three rows whose servers are their own. NOT_INSTALLED,

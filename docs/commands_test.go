@@ -77,7 +77,7 @@ func TestEveryPackageThatACommandNamesIsWhereItIsTyped(t *testing.T) {
 
 // elsewhere are the commands that are typed by steps of .ci/run and .ci/full, that serve
 // until they are interrupted, and that name something of the reader's.
-var elsewhere = regexp.MustCompile(`^go run \./(docs|bench)$|^go test (-v|\./\.\.\.)$|` +
+var elsewhere = regexp.MustCompile(`^go run \./(docs( -addr \S+)?|bench)$|^go test (-v|\./\.\.\.)$|` +
 	`^go test \./scenarios -redis auto$|^cd field && go test [^-]+( -redis auto)?$|` +
 	`^go run \./docs -generate (mysql|zookeeper|etcd|libraries|programs)$|` +
 	` -(all|whole)\b|host:port| FILE$| DIR$`)
@@ -205,7 +205,7 @@ func (c command) runsAsShown(t *testing.T, dir string) {
 
 var (
 	breaks = regexp.MustCompile(` -red=| -tags exercise|^git diff --no-index|` +
-		` wrong/|/check `)
+		` wrong/|/check .*-- `)
 	red = regexp.MustCompile(`\./(\S+) -red=(\w+)`)
 )
 

@@ -5,6 +5,7 @@
 //	go run ./docs
 //	go run ./docs -addr 127.0.0.1:9000
 //	go run ./docs -open FILE            a run or a graph of your own lock, too
+//	go run ./docs -ready                is this computer ready for the workshop?
 //	go run ./docs -generate             what takes seconds
 //	go run ./docs -generate explorer    the explorer's tables too: minutes
 //

@@ -93,7 +93,7 @@ func compile(ctx context.Context, root string) (map[string][]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	wasm := filepath.Join(dir, "laboratory.wasm")
-	if _, err := goTool(ctx, root, "build", "-trimpath", "-ldflags=-s -w", "-o", wasm,
+	if _, err := goTool(ctx, root, forBrowsers, "build", "-trimpath", "-ldflags=-s -w", "-o", wasm,
 		programPackage); err != nil {
 		return nil, fmt.Errorf("compile the laboratory: %w", err)
 	}
@@ -101,7 +101,7 @@ func compile(ctx context.Context, root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	installed, err := goTool(ctx, root, "env", "GOROOT")
+	installed, err := goTool(ctx, root, forBrowsers, "env", "GOROOT")
 	if err != nil {
 		return nil, fmt.Errorf("find where Go is installed: %w", err)
 	}
@@ -115,12 +115,16 @@ func compile(ctx context.Context, root string) (map[string][]byte, error) {
 		"LICENSES.txt": licenses}, err
 }
 
-// goTool runs the go tool for a browser, and returns what it prints. Its error is
-// one line: the first one that the compiler complains with.
-func goTool(ctx context.Context, root string, args ...string) (string, error) {
+// forBrowsers are the variables with which the go tool compiles for a browser.
+var forBrowsers = []string{"GOOS=js", "GOARCH=wasm", "GOWORK=off"}
+
+// goTool runs the go tool with these variables, and returns what it prints. Its error is
+// one line: the first one that the compiler or a test complains with.
+func goTool(ctx context.Context, root string, variables []string, args ...string) (string,
+	error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOWORK=off")
+	cmd.Env = append(os.Environ(), variables...)
 	var out, complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaints
 	process.Detach(cmd)
@@ -129,13 +133,13 @@ func goTool(ctx context.Context, root string, args ...string) (string, error) {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		for line := range strings.Lines(complaints.String()) {
+		for line := range strings.Lines(complaints.String() + out.String()) {
 			if line = strings.TrimSpace(line); line != "" &&
 				!strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "go: d") {
-				return "", errors.New(line)
+				return out.String(), errors.New(line)
 			}
 		}
-		return "", err
+		return out.String(), err
 	}
 	return out.String(), nil
 }
@@ -150,7 +154,7 @@ func shorter(binary []byte) []byte {
 
 // licenses are those of Go, and of all modules that the program has in it.
 func licenses(ctx context.Context, root, installed string) ([]byte, error) {
-	listed, err := goTool(ctx, root, "list", "-deps", "-f",
+	listed, err := goTool(ctx, root, forBrowsers, "list", "-deps", "-f",
 		"{{with .Module}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}", programPackage)
 	if err != nil {
 		return nil, fmt.Errorf("list what the laboratory is made of: %w", err)

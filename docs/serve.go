@@ -29,6 +29,8 @@ func (o options) run(t *testing.T, ctx context.Context, stdout io.Writer) error 
 	switch {
 	case o.generate:
 		return generate(t, ctx, o.names, stdout)
+	case o.ready:
+		return ready(ctx, o.address, stdout)
 	case o.export != "":
 		return export(t, ctx, o.export, o.url, stdout)
 	case o.open == "":
@@ -47,6 +49,7 @@ type options struct {
 	export   string // the directory; "": none
 	url      string // where the exported site will be
 	open     string // the recording; "": none
+	ready    bool
 	generate bool
 	names    []string // of what is to be generated beside what always is
 }
@@ -64,6 +67,8 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 		"with -export: the `address` that the site will have, for shared links' pictures")
 	flags.StringVar(&o.open, "open", "",
 		"show this `file` too, which scenarios.Record or explore.Record has written")
+	flags.BoolVar(&o.ready, "ready", false,
+		"say instead whether this computer is ready for the workshop, and what is missing")
 	flags.BoolVar(&o.generate, "generate", false,
 		"rewrite the pages' generated parts instead; those that take minutes or\n"+
 			"need servers only if their names follow: "+
@@ -90,6 +95,10 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 	if o.open != "" && (o.generate || o.export != "") {
 		return o, errors.New("-open shows a file on the site that is served here:" +
 			" it goes neither with -export nor with -generate")
+	}
+	if o.ready && (o.generate || o.export != "" || o.open != "") {
+		return o, errors.New("-ready checks this computer and does nothing else:" +
+			" give it by itself, or with -addr")
 	}
 	if o.generate {
 		return o, known(o.names)

@@ -24,6 +24,8 @@ type actor struct {
 	refused   bool          // the newest Lock returned an error
 	asking    bool          // it waits for an answer
 	unsure    bool          // the newest was an error
+	failed    bool          // and one was
+	fence     uint64        // the token of the newest grant
 }
 
 // part is what both sides of an actor's lock have in common.
@@ -373,14 +375,15 @@ func (a *actor) enter() {
 	}
 }
 
-// given keeps the books when a release is called. A writer may remain as a reader.
+// given keeps the books when a release is called. A writer may remain as a reader, if it
+// was not told that it has lost both.
 func (a *actor) given() {
 	a.depth = max(a.depth-1, 0)
 	if a.depth > 0 || a.writes.depth > 0 {
 		return
 	}
 	a.process.LeaveAs(a.owner)
-	if a == a.writes && a.reads.depth > 0 {
+	if a == a.writes && a.reads.depth > 0 && !a.told() {
 		a.reads.enter()
 	}
 }

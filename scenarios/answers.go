@@ -24,24 +24,44 @@ func (a *actor) suspect(invariant, format string, args ...any) {
 // disturbed says whether something has gone wrong in the story that may explain why a call
 // fails now: any fault of a command, a process that was gone and may still have its place
 // in a queue, and another fault that is not over for a lease. A lock must not notice that
-// the server has forgotten its scripts.
+// the server has forgotten its scripts, or that some of several nodes have trouble.
 func (s *S) disturbed() bool {
-	return slices.ContainsFunc(s.settings.story.Faults, func(f swarm.Fault) bool {
-		return f.OfCommand() || f.At <= s.Now() && f.Kind != swarm.Flush &&
-			(f.Kind == swarm.Full || f.Process != "" || s.Now() <= f.At+f.For+lease)
-	})
+	return !s.fewNodes() && slices.ContainsFunc(s.settings.story.Faults,
+		func(f swarm.Fault) bool {
+			return f.OfCommand() || f.At <= s.Now() && f.Kind != swarm.Flush &&
+				(f.Kind == swarm.Full || f.Process != "" || s.Now() <= f.At+f.For+lease)
+		})
+}
+
+// fewNodes says whether all that goes wrong in the story befalls fewer than half of several
+// nodes: each command is sent to one of them.
+func (s *S) fewNodes() bool {
+	return len(s.settings.story.Faults) <= (s.settings.nodes-1)/2 &&
+		!slices.ContainsFunc(s.settings.story.Faults, func(f swarm.Fault) bool {
+			return slices.Contains([]swarm.Kind{swarm.Errors, swarm.Dies, swarm.DiesBefore,
+				swarm.DiesAfter, swarm.Stops, swarm.CutOff}, f.Kind)
+		})
 }
 
 // asked is what is known of an acquire when it is called.
 type asked struct {
 	at   time.Duration
 	free bool // no node has the lock, and nobody else asks for it
+	open bool // nobody writes or would write
 }
 
 func (a *actor) asks() asked {
-	now := asked{a.run.Now(), a.run.free() && !a.run.somebodyAsks()}
+	now := asked{a.run.Now(), a.run.free() && !a.run.somebodyAsks(), a.run.open()}
 	a.asking = true
 	return now
+}
+
+// open says whether readers may come in: no node has the lock for a writer, and nobody
+// would write.
+func (s *S) open() bool {
+	return len(s.Log().Leases()) == 0 && !slices.ContainsFunc(s.actors, func(a *actor) bool {
+		return a.asking || a.depth > 0
+	})
 }
 
 func (s *S) somebodyAsks() bool {
@@ -61,7 +81,10 @@ func (s *S) free() bool {
 func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) {
 	s := a.run
 	a.Step("judged", func() {
-		a.asking, a.unsure = false, err != nil
+		a.asking, a.unsure, a.failed = false, err != nil, a.failed || err != nil
+		if err != nil && s.Now()-asked.at > prompt {
+			s.gaveUp = s.Now()
+		}
 		if step.Ended {
 			return // any answer is right
 		}
@@ -70,19 +93,35 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 				free.Seconds())
 		}
 		switch {
+		case granted && a.depth > 1 && !s.nests():
+			a.depth = 1 // its lease was over, and it has another one
+			a.process.LeaveAs(a.owner)
+			a.enter()
 		case granted && a.depth == 1 && a == a.writes && a.owns():
 			if s.Node(0).LeaseLeft() == 0 && s.settings.leaseEnd == nil && s.settings.nodes == 1 {
 				a.suspect(Orphaned, "%s is granted the lock without a lease", a.owner)
 			}
 			a.judgesToken()
+		case granted && a.depth > 1 && a.fenced() && a.token() != a.fence && a == a.writes:
+			a.suspect(WrongToken, "%s enters again, and its token is %d after %d", a.owner,
+				a.token(), a.fence)
 		case granted:
 		case s.disturbed() || 0 < step.Within && step.Within <= second:
-		case (a.depth > 0 || a.writes.depth > 0) && a.owns() && !errors.Is(err, lock.ErrLost):
+		case a.upgrades() && s.Now()-asked.at > lease/2:
+			a.suspect(SelfDeadlock, "%s returns %s to %s after %.3f s, which reads, and waits"+
+				" for itself", step.Verb, outcomeOf(granted, err), a.owner,
+				(s.Now() - asked.at).Seconds())
+		case (a.depth > 0 || a.writes.depth > 0) && a.owns() && s.offers(Reentry) &&
+			!errors.Is(err, lock.ErrLost):
 			a.suspect(SelfDeadlock, "%s returns %s to %s, which holds the lock", step.Verb,
 				outcomeOf(granted, err), a.owner)
 		case step.Verb == swarm.TryLock && asked.free && s.free() && !s.somebodyAsks() &&
-			(err == nil || s.healthy() && step.Within == 0):
+			!s.waitedLately() && (err == nil || s.healthy() && step.Within == 0):
 			a.suspect(Unavailable, "TryLock returns %s to %s, and the lock is free",
+				outcomeOf(granted, err), a.owner)
+		case step.Verb == swarm.TryRLock && asked.open && s.open() && a.writes.depth == 0 &&
+			!s.settings.story.Abandons() && (err == nil || s.healthy() && step.Within == 0):
+			a.suspect(Unavailable, "TryRLock returns %s to %s, and nobody writes",
 				outcomeOf(granted, err), a.owner)
 		case errors.Is(err, lock.ErrLost) && a.depth > 0: // told when it enters again
 		case step.Verb == swarm.Lock && a.reads.depth == 0 && s.healthy() &&
@@ -93,8 +132,29 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 	})
 }
 
-// healthy says whether all servers answer all commands in the story.
-func (s *S) healthy() bool {
+// waitedLately says whether a call has ended with an error within a lease. Its place among
+// those that wait may be known at the server still.
+func (s *S) waitedLately() bool { return s.gaveUp > 0 && s.Now()-s.gaveUp < lease }
+
+// nests says whether the lock lets its holder enter again, as far as is known.
+func (s *S) nests() bool {
+	return s.offers(Reentry) && !s.settings.declares("nested", SelfDeadlock)
+}
+
+// upgrades says whether a reader asks to write, and all others that have the lock do too.
+func (a *actor) upgrades() bool {
+	return a == a.writes && a.depth == 0 && a.reads.depth > 0 &&
+		!slices.ContainsFunc(a.run.actors, func(o *actor) bool {
+			return o != a && o.depth+o.reads.depth > 0 && !o.asking
+		})
+}
+
+// healthy says whether the servers answer all commands in the story, most of them if there
+// are several.
+func (s *S) healthy() bool { return s.untroubled() || s.fewNodes() }
+
+// untroubled says whether nothing goes wrong that a lock must notice.
+func (s *S) untroubled() bool {
 	return !slices.ContainsFunc(s.settings.story.Faults, func(f swarm.Fault) bool {
 		return f.Kind != swarm.Flush && f.Kind != swarm.Deleted
 	})
@@ -115,7 +175,7 @@ func (a *actor) judgesToken() {
 	if token <= s.newest && !s.settings.story.Has(swarm.Restart, swarm.Failover) {
 		a.suspect(WrongToken, "%s is granted token %d after %d", a.owner, token, s.newest)
 	}
-	s.newest = max(s.newest, token)
+	s.newest, a.fence = max(s.newest, token), token
 }
 
 // mustHaveBeenTold judges, before an Unlock, whether the holder has lost the lock half a
@@ -123,7 +183,7 @@ func (a *actor) judgesToken() {
 func (a *actor) mustHaveBeenTold() {
 	s := a.run
 	a.Step("judged", func() {
-		if a.depth > 0 && a == a.writes && !a.told() && !a.owns() && a.unlocks().held &&
+		if a.depth > 0 && a.seen() && !a.told() && !a.owns() && a.unlocks().held &&
 			s.Log().Ending(a.Name) != lab.Running && s.Now()-a.lostAt() > lease/2 {
 			a.suspect(NotTold, "%s has lost the lock at %.3f s, and was told nothing",
 				a.owner, a.lostAt().Seconds())
@@ -137,6 +197,7 @@ func (a *actor) mustHaveFreed(err error) {
 	s := a.run
 	a.Step("judged", func() {
 		a.asking = false
+		a.failed = a.failed || err != nil && !errors.Is(err, lock.ErrNotHeld)
 		switch {
 		case a.writes.depth+a.reads.depth > 0 || !a.owns() || a.unsure || s.shared(a.Name):
 		case err == nil && !s.settings.story.Repeats && !s.settings.story.Has(swarm.LateRequest):
@@ -146,6 +207,27 @@ func (a *actor) mustHaveFreed(err error) {
 			a.suspect(Orphaned, "%s has unlocked, and the servers have its lock", a.owner)
 		}
 	})
+}
+
+// mustHaveKept judges, after the Unlock of a holder, whether it had lost a lock that is
+// renewed although nothing has gone wrong.
+func (a *actor) mustHaveKept(held bool, err error) {
+	s := a.run
+	if held && errors.Is(err, lock.ErrNotHeld) && s.offers(Renewal) && a.seen() &&
+		!s.settings.story.Fixed && !s.shared(a.Name) && !slices.ContainsFunc(
+		s.settings.story.Faults, func(f swarm.Fault) bool {
+			return f.Kind != swarm.Flush && f.Kind != swarm.Full
+		}) {
+		a.Step("judged", func() {
+			a.suspect(FalseLoss, "%s has lost the lock since %.3f s, and nothing was in the way"+
+				" of its renewal", a.owner, a.lostAt().Seconds())
+		})
+	}
+}
+
+// seen says whether the servers show whose grants the actor's are.
+func (a *actor) seen() bool {
+	return a == a.writes || a.run.settings.readers("") != ""
 }
 
 // lostAt is when the timeline shows first that the actor has the lock no more.
@@ -162,11 +244,24 @@ func (a *actor) lostAt() time.Duration {
 	return at
 }
 
+// answersPromptly judges how long a call takes that waits for nobody.
+func (a *actor) answersPromptly(step swarm.Step, took time.Duration) {
+	s := a.run
+	if step.Verb == swarm.Lock || step.Verb == swarm.RLock || took <= lease/10 ||
+		!s.untroubled() {
+		return
+	}
+	a.Step("judged", func() {
+		a.suspect(Hangs, "%s takes %.3f s, and all servers answer at once", step.Verb,
+			took.Seconds())
+	})
+}
+
 // returnsInTime judges how long after its context a call returns. Where a server may not
 // answer, an acquire may take a lease more to give back what it has asked for.
 func (a *actor) returnsInTime(step swarm.Step, late time.Duration) {
 	s := a.run
-	if !s.healthy() {
+	if !s.untroubled() {
 		late -= lease
 	}
 	if late <= lease/10 || s.settings.story.Repeats || a.process.Dead() {

@@ -189,16 +189,17 @@ func (s *S) unlisted(results []Result) []Result {
 	return results
 }
 
-// doubt notes a break at the newest entry, by what the servers say in virtual time. They
-// don't say of a reader whose its lease is.
-func (a *actor) doubt(late bool, invariant, text string) {
+// doubt notes a break at the newest entry, by what the servers say in virtual time. In
+// scenarios they don't say of a reader whose its lease is.
+func (a *actor) doubt(late bool, invariant, text string) *lab.Break {
 	s := a.run
-	if !s.exact() || !s.readable() || a == a.reads {
-		return
-	}
-	s.doubts = append(s.doubts, &lab.Break{Invariant: invariant, At: s.Now(),
+	b := &lab.Break{Invariant: invariant, At: s.Now(),
 		Event: a.owner + "'s " + text, Entry: len(s.Timeline()) - 1,
-		After: s.Log().Ending(a.Name), Late: late})
+		After: s.Log().Ending(a.Name), Late: late}
+	if s.exact() && s.readable() && (a == a.writes || s.settings.story != nil && a.seen()) {
+		s.doubts = append(s.doubts, b)
+	}
+	return b
 }
 
 // owns says whether the servers have the lock as the actor's process's.
@@ -210,7 +211,7 @@ func (a *actor) owns() bool {
 func (a *actor) doubtGrant(call string) {
 	if !a.owns() {
 		late := a.run.Log().Ending(a.Name) != lab.Running
-		a.doubt(late, FalseSuccess, call+", and the servers don't have its grant")
+		a.doubt(late, FalseSuccess, call+", and the servers don't have its grant").Grant = true
 	}
 }
 

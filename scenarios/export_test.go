@@ -54,28 +54,27 @@ func RunOne(t *testing.T, name string, build Build, opts ...Option) (
 type World struct {
 	N        int
 	Story    swarm.Story
-	Broken   []Found
+	Err      error // it can't be judged
 	Timeline func() string
+	breaks   []found
 }
 
-// Found is a break in a story, or why the story can't be judged.
-type Found struct {
-	Invariant, Event string
-	Flaws            []Flaw
-	Blameless        bool
-}
-
-// Excused says whether the break is no news of a lock with these flaws.
-func (f Found) Excused(flaws []Flaw) bool {
-	return f.Blameless || slices.ContainsFunc(f.Flaws, func(flaw Flaw) bool {
-		return slices.Contains(flaws, flaw)
-	})
+// News is the first break that is news of a lock with these flaws, or why the world can't
+// be judged; "" when there is none.
+func (w World) News(flaws []Flaw) string {
+	if w.Err != nil {
+		return w.Err.Error()
+	}
+	if b := news(w.breaks, flaws); b != nil {
+		return b.Invariant + ": " + b.Event
+	}
+	return ""
 }
 
 // Shows says whether a break may follow from a flaw.
 func (w World) Shows(flaw Flaw) bool {
-	return slices.ContainsFunc(w.Broken, func(f Found) bool {
-		return slices.Contains(f.Flaws, flaw)
+	return slices.ContainsFunc(w.breaks, func(f found) bool {
+		return slices.Contains(f.flaws, flaw)
 	})
 }
 
@@ -119,16 +118,9 @@ func EachWorld(t *testing.T, build Build, n int, hear func(World) (enough bool),
 
 func (s settings) playWorld(t *testing.T, build Build, n int, story swarm.Story) World {
 	t.Helper()
-	w := World{N: n, Story: story}
 	o := playStory(t, build, story, s)
-	if o.err != nil {
-		w.Broken = []Found{{Invariant: "can't be judged", Event: o.err.Error()}}
-	}
-	for _, b := range o.breaks {
-		w.Broken = append(w.Broken, Found{b.Invariant, b.Event, b.flaws, b.blameless})
-	}
-	w.Timeline = func() string { return o.history.Render(-1, nil) }
-	return w
+	return World{N: n, Story: story, Err: o.err, breaks: o.breaks,
+		Timeline: func() string { return o.history.Render(-1, nil) }}
 }
 
 // InWorlds is what Run says of the first random worlds of seed 1.
@@ -139,8 +131,9 @@ func InWorlds(t *testing.T, build Build, n int, opts ...Option) (said []string) 
 		t.Fatal(err)
 	}
 	s.lock = "TestMyLock"
-	s.inWorlds(t, build, worlds{seed: 1, n: n, of: 1}, func(text string) {
+	s.inWorlds(t, build, worlds{seed: 1, n: n, of: 1}, func(text string, _ *Result) bool {
 		said = append(said, text)
+		return false
 	})
 	return said
 }

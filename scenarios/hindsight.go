@@ -13,22 +13,34 @@ import (
 )
 
 // findWrongLeases looks for commands that have left their client a lease of another length
-// than it asked for.
+// than it asked for, from when it was sent or from when it was executed, or that renew one
+// that was not to be renewed.
 func (s *S) findWrongLeases() {
 	if s.settings.leaseEnd != nil || s.settings.story.Has(swarm.Clock) {
 		return
 	}
-	ends := map[int]time.Duration{}
+	before := map[int]history.Lease{} // by node
 	for i, e := range s.Timeline() {
 		for _, l := range e.Leases {
-			given := l.Ends - e.At
-			if e.Command != "" && l.Node == e.Node && l.Owner == e.Client && l.Ends > 0 &&
-				l.Ends != ends[l.Node] && (given-lease).Abs() > lease/100 {
-				s.doubts = append(s.doubts, &lab.Break{Invariant: WrongLease, At: e.At, Entry: i,
-					Event: fmt.Sprintf("%s has asked for a lease of %.3f s, and is given %.3f",
-						e.Client, s.TTL.Seconds(), s.Lasts(given).Seconds())})
+			old := before[l.Node]
+			before[l.Node] = l
+			if e.Command == "" || l.Node != e.Node || l.Owner != e.Client || l.Ends == 0 ||
+				l.Ends == old.Ends {
+				continue
 			}
-			ends[l.Node] = l.Ends
+			given := l.Ends - e.At
+			judge := func(format string, args ...any) {
+				s.doubts = append(s.doubts, &lab.Break{Invariant: WrongLease, At: e.At,
+					Entry: i, Event: fmt.Sprintf(e.Client+format, args...)})
+			}
+			switch {
+			case (given-lease).Abs() > lease/100 && (l.Ends-e.Sent-lease).Abs() > lease/100:
+				judge(" has asked for a lease of %.3f s, and is given %.3f", s.TTL.Seconds(),
+					s.Lasts(given).Seconds())
+			case s.settings.story.Fixed && l.Value == old.Value && l.Owner == old.Owner &&
+				e.At < old.Ends && !s.settings.story.Nests() && !s.disturbed():
+				judge("'s lease was not to be renewed")
+			}
 		}
 	}
 }
@@ -105,7 +117,7 @@ func (a *actor) rests() {
 	a.run.resting[a.Name] = a.run.Now()
 }
 
-// wakes judges what the process has sent meanwhile.
+// wakes judges what the process has sent meanwhile, and whether it has the lock still.
 func (a *actor) wakes() {
 	s := a.run
 	since, rested := s.resting[a.Name]
@@ -113,13 +125,36 @@ func (a *actor) wakes() {
 	if !rested || s.settings.story.Has(swarm.Stops) {
 		return
 	}
+	answered := s.answersAll(a.Name)
 	for i, e := range s.Timeline() {
-		if e.Client == a.Name && s.names(e.Command) && e.Sent > since+lease/10 &&
-			!strings.Contains(e.Command, "SUBSCRIBE ") { // a driver does so when it reconnects
-			s.doubts = append(s.doubts, &lab.Break{Invariant: RenewalAfterUnlock, At: e.At,
-				Entry: i, Event: fmt.Sprintf("%s has had nothing to do with the lock since %.3f s",
-					a.Name, since.Seconds())})
+		judge := func(invariant, format string, args ...any) {
+			s.doubts = append(s.doubts, &lab.Break{Invariant: invariant, At: e.At, Entry: i,
+				Event: fmt.Sprintf(format, args...)})
+		}
+		switch {
+		case e.At <= since+lease/10:
+		case answered && slices.ContainsFunc(e.Leases, func(l history.Lease) bool {
+			return l.Owner == a.Name
+		}):
+			judge(Orphaned, "%s has had nothing to do with the lock since %.3f s, and a server"+
+				" has it as its", a.Name, since.Seconds())
+			return
+		case e.Client == a.Name && s.names(e.Command) && e.Sent > since+lease/10 &&
+			!strings.Contains(e.Command, "SUBSCRIBE "): // a driver does so when it reconnects
+			judge(RenewalAfterUnlock, "%s has had nothing to do with the lock since %.3f s",
+				a.Name, since.Seconds())
 			return
 		}
 	}
+}
+
+// answersAll says whether the process has been told of all that it has sent, if late.
+func (s *S) answersAll(process string) bool {
+	story := s.settings.story
+	return !story.Repeats && !slices.ContainsFunc(s.actors, func(a *actor) bool {
+		return a.Name == process && (a.failed || a.reads.failed)
+	}) && !slices.ContainsFunc(story.Faults, func(f swarm.Fault) bool {
+		late := s.settings.nodes == 1 && (f.Kind == swarm.LateReply || f.Kind == swarm.LateRequest)
+		return !late && f.Kind != swarm.Flush && (f.Process == "" || f.Process == process)
+	})
 }

@@ -201,7 +201,8 @@ func runWith(t *testing.T, files map[string]string, root, test string) (out []by
 	out, err = build.CombinedOutput()
 	require.NoError(t, err, "the mutants do not compile:\n%s", out)
 	return exec.Command(binary, "-test.run="+test, "-test.timeout=2h",
-		fmt.Sprintf("-test.v=%v", testing.Verbose())).CombinedOutput()
+		fmt.Sprintf("-test.v=%v", testing.Verbose()),
+		fmt.Sprintf("-swarm.worlds=%d", enough())).CombinedOutput()
 }
 
 // A scenario that no rung breaks could be one that nothing can break.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab/node"
 	"github.com/lockladder/lockladder/internal/site/recording"
-	"github.com/lockladder/lockladder/scenarios/swarm"
 )
 
 // Option says something about the lock that is run.
@@ -56,9 +55,9 @@ type settings struct {
 	key    string
 	driver func(*redis.Options)
 
-	worlds *worlds      // the random ones to play; nil: the usual ones
-	change *Change      // of what the scenarios say
-	story  *swarm.Story // that is played instead of a scenario; nil: none
+	worlds *worlds // the random ones to play; nil: the usual ones
+	change *Change // of what the scenarios say
+	story  *staged // that is played instead of a scenario; nil: none
 
 	keeps func(key string) []string
 	each  func(scenario string, results []Result, err error)

@@ -21,7 +21,7 @@ func (s *S) mayBe(b *lab.Break) found {
 	}
 	forgets := story.Has(swarm.Restart, swarm.Failover, swarm.Deleted)
 	unsure := story.Repeats || story.Has(swarm.LateRequest, swarm.LateReply,
-		swarm.LostReply, swarm.Hangs, swarm.Down, swarm.Stops, swarm.Restart,
+		swarm.LostReply, swarm.Hangs, swarm.Down, swarm.Stops, swarm.CutOff, swarm.Restart,
 		swarm.Failover)
 	switch b.Invariant {
 	case TwoHolders:
@@ -30,15 +30,19 @@ func (s *S) mayBe(b *lab.Break) found {
 			"reader_failover: two holders")
 		add(story.Has(swarm.Clock), "clock_jump: two holders")
 		add(story.Skewed(), "client_clock_skew: two holders")
-		add(b.Late || story.Has(swarm.LateReply, swarm.LateRequest), "late_grant: two holders")
+		add(b.Late || story.Has(swarm.LateReply, swarm.LateRequest, swarm.CutOff, swarm.Stops),
+			"late_grant: two holders")
+		add(story.Has(swarm.ErrorReply, swarm.Errors, swarm.Down), "nodes_down: two holders")
 		add(b.After == lab.Expired, "overrun_overlap: two holders")
+		add(story.Fixed, "fixed_lease: not told")
 		add(b.After == lab.CutOff, "partitioned_holder: not told")
 		add(b.After != lab.Running, "overrun_release: foreign release",
 			"overrun_release: two holders")
-		add(true, "two_owners_one_process: two holders", "unlock_not_held: foreign release",
-			"held_token: two holders")
+		add(story.Shares(), "two_owners_one_process: two holders")
+		add(story.Nests(), "held_token: two holders")
 		f.blameless = story.Has(swarm.Deleted) || s.settings.nodes == 1 && story.Has(swarm.Clock) ||
-			(b.After != lab.Running || s.settings.readers("") != "") && story.Has(swarm.Stops) ||
+			(b.After != lab.Running && !b.Late || s.settings.readers("") != "") &&
+				story.Has(swarm.Stops) ||
 			s.settings.nodes == 1 && b.After == history.Removed
 	case ForeignRelease:
 		add(b.After != lab.Running, "overrun_release: foreign release")
@@ -69,23 +73,48 @@ func (s *S) mayBe(b *lab.Break) found {
 	case Unavailable:
 		add(forgets, "tokens_rise: unavailable")
 	case SelfDeadlock:
-		add(true, "nested: self-deadlock", "refused_by_itself: self-deadlock")
+		add(story.Nests(), "nested: self-deadlock")
+		add(true, "refused_by_itself: self-deadlock", "upgrade: self-deadlock",
+			"downgrade: self-deadlock")
 		add(unsure, "lost_reply: self-deadlock")
 	case NotTold:
 		add(true, "lost_lease_told: not told")
+		add(story.Fixed, "fixed_lease: not told")
 		add(story.Nests(), "nested: self-deadlock")
 		add(unsure, "partitioned_holder: not told")
 		f.blameless = !s.offers(LossNotices) || story.Has(swarm.Stops) ||
-			unsure && b.After == history.Removed
+			(unsure || story.Fixed) && b.After == history.Removed
 	case FalseSuccess:
-		add(true, "unlock_not_held: false success", "unlock_expired: false success",
-			"overrun_release: foreign release", "late_grant: two holders")
+		add(b.Grant, "late_grant: two holders")
+		add(b.Grant && story.Shares(), "two_owners_one_process: foreign release")
+		add(!b.Grant, "unlock_not_held: false success", "unlock_expired: false success",
+			"overrun_release: foreign release", "reader_overrun: false success")
 		add(forgets && s.settings.nodes > 1, "node_restart: two holders")
 		f.blameless = b.After == history.Removed || story.Has(swarm.Clock) ||
 			b.After != lab.Running && story.Has(swarm.Stops)
 	case FalseLoss:
 		add(true, "held_token: false success", "held_token: two holders")
-		f.blameless = story.Has(swarm.Clock) || s.downBy(b.At)
+		add(s.offers(Renewal), "cancelled_context: two holders",
+			"renewal_fails_once: two holders", "overrun_overlap: two holders")
+		add(story.Has(swarm.Full), "full_server: unavailable")
+		f.blameless = story.Has(swarm.Clock, swarm.Stops, swarm.CutOff) || s.downBy(b.At) ||
+			story.Fixed && story.Nests()
+	case Hangs:
+		add(true, "prompt_answers: hangs")
+	case BusyWaiting:
+		add(true, "prompt_answers: busy waiting")
+	case LateWakeUp:
+		add(true, "prompt_wake: late wake-up", "lost_wakeup: orphaned",
+			"impatient_waiter: late wake-up", "writer_excludes: late wake-up")
+	case WrongLease:
+		add(true, "lease_length: wrong lease")
+		add(story.Fixed, "fixed_lease: wrong lease")
+	case WrongToken:
+		add(true, "tokens_rise: wrong token", "lost_reply: wrong token")
+		add(story.Nests(), "nested: wrong token")
+	case RenewalAfterUnlock:
+		add(s.offers(Renewal), "renewal_after_unlock: renewal after unlock",
+			"failed_unlock: renewal after unlock")
 	case LeftBehind:
 		add(true, "nothing_left: left behind", "crash_holding: orphaned",
 			"crash_after_first_command: orphaned", "cancelled_context: orphaned",

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
@@ -39,13 +38,14 @@ func newPower(t *testing.T) *power {
 // flaws, that it doesn't show of the right lock.
 func (p *power) catches(t *testing.T, wrong, right lock.Build, flaws []lock.Flaw,
 	options ...scenarios.Option) {
-	news := func(w scenarios.World) bool { return w.Broken != nil && !w.Broken[0].Excused(flaws) }
 	caught := false
-	scenarios.EachWorld(t, wrong, enough, func(w scenarios.World) bool {
-		caught = news(w) && (right == nil || !news(scenarios.Again(t, right, w, options...)))
+	options = append(options, scenarios.Flaws(flaws...))
+	scenarios.EachWorld(t, wrong, enough(), func(w scenarios.World) bool {
+		said := w.News(flaws)
+		caught = said != "" &&
+			(right == nil || scenarios.Again(t, right, w, options...).News(flaws) == "")
 		if caught {
-			t.Logf("world 1/%d: %s: %s\n%s", w.N, w.Broken[0].Invariant, w.Broken[0].Event,
-				w.Story)
+			t.Logf("world 1/%d: %s\n%s", w.N, said, w.Story)
 		}
 		return caught
 	}, options...)
@@ -93,12 +93,11 @@ func TestWorldsCatchOtherWrongLocks(t *testing.T) {
 	}
 }
 
-// broken is what a lock breaks in the catalogue, but for what kills it.
+// broken is what a lock breaks in the catalogue, but for what kills it. A scenario may fail.
 func broken(t *testing.T, build lock.Build, killers []string,
 	options []scenarios.Option) (flaws []lock.Flaw) {
 	for _, s := range scenarios.Catalogue {
-		results, err := scenarios.RunOne(t, s.Name, build, options...)
-		require.NoError(t, err)
+		results, _ := scenarios.RunOne(t, s.Name, build, options...)
 		for _, r := range results {
 			if r.Verdict == scenarios.Breaks &&
 				!slices.Contains(killers, r.Scenario+": "+r.Invariant) {

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +18,8 @@ import (
 //
 //	go run ./docs -open FILE
 //
+// What breaks in a random world is in random_worlds/INVARIANT.json, with its shortest story.
+//
 // Scenarios that did not arise, or could not be judged, may have no timeline, and then
 // have no file. With an empty path nothing is written.
 func Record(dir string) Option { return func(s *settings) { s.dir = dir } }
@@ -27,7 +30,7 @@ func (r Result) Recording(lock string, beside ...string) *recording.Run {
 	run := &recording.Run{Lock: lock, Scenario: r.Scenario, Invariant: r.Invariant,
 		Beside: beside, Verdict: string(r.Verdict), Event: r.Event, Broken: r.BrokenAt}
 	scenario, _ := Find(r.Scenario)
-	run.Summary = scenario.Summary
+	run.Summary = cmp.Or(r.Story, scenario.Summary)
 	run.Fill(r.Sequence)
 	return run
 }

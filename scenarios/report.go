@@ -31,6 +31,7 @@ type Result struct {
 	Timeline  string   // all that was recorded, in the run that was judged
 	Sequence  []*Entry // the same, a line each
 	BrokenAt  int      // the index in Sequence of the entry that broke it
+	Story     string   // of a random world, in place of a scenario's summary
 
 	shown timeline // of one that breaks
 

@@ -14,12 +14,15 @@ func (s *S) plays(story swarm.Story) {
 	if story.Has(swarm.Failover) {
 		s.everyNode((*lab.Node).Replicate)
 	}
+	if story.Fixed {
+		s.fixedLease()
+	}
 	// A story has many waiters, and each attempt on several nodes takes many commands.
 	s.pollEvery(time.Duration(s.settings.nodes+1) / 2 * second)
 	storage := s.Storage(0)
 	s.resting = map[string]time.Duration{}
 	var scripts []func()
-	clients := map[string]*actor{}
+	clients := s.settings.story.clients
 	for _, p := range story.Processes {
 		for _, o := range p.Owners {
 			a := clients[p.Name]
@@ -28,6 +31,9 @@ func (s *S) plays(story swarm.Story) {
 				clients[p.Name] = a
 			} else {
 				a = s.beside(a, o.Name)
+			}
+			if story.Together {
+				a.phase /= 70
 			}
 			scripts = append(scripts, func() {
 				for _, step := range o.Steps {
@@ -76,6 +82,7 @@ func (s *S) befalls(operator *lab.Client, a *actor, f swarm.Fault) {
 	}
 	node := s.Node(f.Node)
 	do := map[swarm.Kind]func(){
+		swarm.Errors:   func() { s.Log().Befalls(f.Node, "all commands are answered with errors") },
 		swarm.Dies:     func() { a.Crash() },
 		swarm.Restart:  func() { node.Restart("restarts and has lost its data") },
 		swarm.Failover: node.Promote,
@@ -85,8 +92,7 @@ func (s *S) befalls(operator *lab.Client, a *actor, f swarm.Fault) {
 		swarm.Down:     func() { node.Refuse(true) },
 		swarm.Clock:    func() { node.JumpClock(s.Lasts(f.For)) },
 	}
-	if f.Kind == swarm.Stops {
-		a.Stop(f.At, f.At+f.For, nil)
+	if a.isolated(f, f.At) {
 		return
 	}
 	operator.Go(func() {
@@ -99,10 +105,36 @@ func (s *S) befalls(operator *lab.Client, a *actor, f swarm.Fault) {
 	})
 }
 
+// isolated has a fault that lets nothing pass between a process and the servers begin at a
+// moment, if it is one.
+func (a *actor) isolated(f swarm.Fault, from time.Duration) bool {
+	switch f.Kind {
+	case swarm.Stops:
+		a.Stop(from, from+f.For, nil)
+	case swarm.CutOff:
+		a.Hold(from, from+f.For, nil)
+	default:
+		return false
+	}
+	return true
+}
+
+// staged is a story that is played, and the processes in it.
+type staged struct {
+	swarm.Story
+	clients map[string]*actor
+}
+
 // fate is what happens to a client's n-th command in a story.
-func fate(story swarm.Story, client string, nth int, now time.Duration) (lab.Fault, bool) {
+func (story *staged) fate(client string, nth int, now time.Duration) (lab.Fault, bool) {
 	for _, f := range story.Faults {
+		if f.Kind == swarm.Errors && f.At <= now && now < f.At+f.For {
+			return lab.Fault{Error: f.Reply}, true
+		}
 		if f.Process != client || f.Nth != nth {
+			continue
+		}
+		if story.clients[client].isolated(f, now+time.Microsecond) { // its reply is late
 			continue
 		}
 		return map[swarm.Kind]lab.Fault{
@@ -144,7 +176,9 @@ func (a *actor) performs(step swarm.Step, storage *lab.Storage) {
 	a.Step("asks", a.wakes)
 	a.calls(ctx, step)
 	a.Step("rests", a.rests)
-	a.returnsInTime(step, a.run.Now()-began-within)
+	took := a.run.Now() - began
+	a.returnsInTime(step, took-within)
+	a.answersPromptly(step, took)
 }
 
 // calls makes a step's call.
@@ -165,9 +199,12 @@ func (a *actor) calls(ctx context.Context, step swarm.Step) {
 		of.answered(step, asked, err == nil, err)
 	case swarm.Unlock, swarm.RUnlock:
 		if of.depth > 0 || step.Anyway {
+			held := of.unlocks().held
 			of.mustHaveBeenTold()
 			of.asking = true
-			of.mustHaveFreed(of.releaseWith(ctx))
+			err := of.releaseWith(ctx)
+			of.mustHaveFreed(err)
+			of.mustHaveKept(held && !step.Anyway, err)
 		}
 	}
 }
@@ -195,6 +232,7 @@ func (s *S) afterwards() {
 			z.report(Orphaned, "%s, and Z can't have it", cmp.Or(s.hung(), "nobody has it"))
 			return
 		}
+		z.Step("judged", z.judgesToken)
 		z.release()
 	})
 	s.Play()

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/lab/node"
@@ -46,9 +45,7 @@ func (v virtual) config(int) lab.Config {
 	}
 	v.change.apply(&c)
 	if v.story != nil {
-		c.Fate = func(client string, nth int, now time.Duration) (lab.Fault, bool) {
-			return fate(*v.story, client, nth, now)
-		}
+		c.Fate = v.story.fate
 	}
 	return c
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -110,7 +111,8 @@ func repeats(o *redis.Options) {
 // playStory plays a story against a lock, and judges it.
 func playStory(t *testing.T, build Build, story swarm.Story, s settings) played {
 	t.Helper()
-	s.story, s.key, s.lease = &story, story.Key, story.Lease
+	s.story = &staged{story, map[string]*actor{}}
+	s.key, s.lease = story.Key, story.Lease
 	if story.Repeats {
 		s.driver = repeats
 	}
@@ -162,14 +164,47 @@ func (s settings) runWorlds(t *testing.T, build Build, known []Flaw) bool {
 		return true
 	}
 	s.flaws, s.left = slices.Concat(s.flaws, s.sometimes, known), nil
-	return t.Run("random_worlds", func(t *testing.T) {
+	return t.Run(randomWorlds, func(t *testing.T) {
 		t.Helper()
-		s.inWorlds(t, build, w, func(text string) { t.Error(text) })
+		s.inWorlds(t, build, w, func(text string, r *Result) (enough bool) {
+			if t.Error(text); r != nil {
+				s.record(t, *r)
+			}
+			return false
+		})
 	})
 }
 
-// inWorlds plays random worlds and tells the shortest story of each invariant that breaks.
-func (s settings) inWorlds(t *testing.T, build Build, w worlds, tell func(string)) {
+// randomWorlds is what stands for a scenario's name where a result is a random world's.
+const randomWorlds = "random_worlds"
+
+// TryWorlds plays random worlds of a seed, from the first number to the one before the
+// last, until the lock breaks something in one that isn't declared. Its result is the
+// shortest story of it, nil when nothing breaks; t doesn't fail. The error says why no
+// world can be judged. Of the change only Rewrite is made: a world has settings and faults
+// of its own.
+func TryWorlds(t *testing.T, build Build, change Change, seed uint64, first, last int,
+	opts ...Option) (broken *Result, err error) {
+	t.Helper()
+	s, err := configure(build, opts)
+	if err != nil {
+		return nil, err
+	}
+	s.change = &Change{Rewrite: change.Rewrite}
+	w := worlds{seed: seed, shard: first, n: last, of: 1}
+	s.inWorlds(t, build, w, func(text string, r *Result) (enough bool) {
+		if broken = r; r == nil {
+			err = errors.New(text)
+		}
+		return true
+	})
+	return broken, err
+}
+
+// inWorlds plays random worlds and tells the shortest story of each invariant that breaks,
+// or why there is none, until that is enough.
+func (s settings) inWorlds(t *testing.T, build Build, w worlds,
+	tell func(text string, r *Result) (enough bool)) {
 	t.Helper()
 	offers := s.offersOf(t, build)
 	told := map[string]bool{}
@@ -180,11 +215,13 @@ func (s settings) inWorlds(t *testing.T, build Build, w worlds, tell func(string
 		switch {
 		case err != nil:
 			tell(fmt.Sprintf("the random world %d/%d can't be judged: %v\n%s", w.seed, n, err,
-				story))
+				story), nil)
 			return // so may all others
 		case b != nil && !told[b.Invariant]:
 			told[b.Invariant] = true
-			tell(s.shortest(t, build, story, b.Invariant, w.seed, n))
+			if tell(s.shortest(t, build, story, b.Invariant, w.seed, n)) {
+				return
+			}
 		}
 	}
 }
@@ -199,7 +236,8 @@ func (s *settings) forget(n int) {
 // offersOf is what a lock offers besides Lock.
 func (s settings) offersOf(t *testing.T, build Build) swarm.Offers {
 	t.Helper()
-	o := swarm.Offers{Nodes: s.nodes, Nested: !slices.Contains(s.declined, Reentry)}
+	o := swarm.Offers{Nodes: s.nodes, Nested: !slices.Contains(s.declined, Reentry),
+		Fixed: !slices.Contains(s.declined, FixedLeases) && !slices.Contains(s.declined, Renewal)}
 	alone := swarm.Story{Key: "lock:stock", Lease: lease, Nodes: s.nodes,
 		Processes: []swarm.Process{{Name: "A", Owners: []swarm.Owner{{Name: "A"}}}}}
 	o.Shared = playStory(t, build, alone, s).shared
@@ -213,19 +251,38 @@ func (s settings) undeclared(t *testing.T, build Build, story swarm.Story) (*fou
 	if o.err != nil || len(o.breaks) == 0 {
 		return nil, o.err
 	}
-	first := o.breaks[0]
-	if first.blameless || slices.ContainsFunc(first.flaws, func(f Flaw) bool {
-		return slices.Contains(s.flaws, f)
-	}) {
-		return nil, nil
+	b := news(o.breaks, s.flaws)
+	if b != nil {
+		b.history = o.history
 	}
-	first.history = o.history
-	return &first, nil
+	return b, nil
+}
+
+// excused says whether a break is no news of a lock with these flaws.
+func (f found) excused(flaws []Flaw) bool {
+	return f.blameless || slices.ContainsFunc(f.flaws, func(flaw Flaw) bool {
+		return slices.Contains(flaws, flaw)
+	})
+}
+
+// news is the first break that is news of a lock with these flaws, but for those that may
+// follow from another one before. Nothing follows from a refusal.
+func news(breaks []found, flaws []Flaw) *found {
+	for i := range breaks {
+		b := &breaks[i]
+		if !b.excused(flaws) {
+			return b
+		}
+		if b.Invariant != SelfDeadlock && b.Invariant != Unavailable {
+			return nil
+		}
+	}
+	return nil
 }
 
 // shortest tells the shortest story in which an invariant breaks for the same reason.
 func (s settings) shortest(t *testing.T, build Build, story swarm.Story, invariant string,
-	seed uint64, n int) string {
+	seed uint64, n int) (text string, r *Result) {
 	t.Helper()
 	story = swarm.Shrink(story, func(shorter swarm.Story) bool {
 		b, err := s.undeclared(t, build, shorter)
@@ -233,10 +290,12 @@ func (s settings) shortest(t *testing.T, build Build, story swarm.Story, invaria
 	})
 	b, err := s.undeclared(t, build, story)
 	if err != nil || b == nil {
-		return fmt.Sprintf("world %d/%d: the same story ends in two ways: %v", seed, n, err)
+		return fmt.Sprintf("world %d/%d: the same story ends in two ways: %v", seed, n, err), nil
 	}
-	text := strings.Join(history.Wrap(story.String(), history.Columns, 0), "\n")
+	r = &Result{Scenario: randomWorlds, Invariant: b.Invariant, Verdict: Breaks,
+		Event: b.Break.String(), Timeline: b.history.Render(b.Entry, []*lab.Break{b.Break}),
+		Sequence: b.history.Entries, BrokenAt: b.Entry, Story: story.String()}
 	return fmt.Sprintf("a flaw that is not declared: %s, in the random world %d/%d\n\n%s\n\n%s\n"+
-		"To play it again: go test -run '^%s$' -swarm.world %[2]d/%[3]d", b.Invariant, seed, n,
-		text, b.history.Render(b.Entry, []*lab.Break{b.Break}), s.lock)
+		"To play it again: go test -run '^%s$' -swarm.world %[2]d/%[3]d", r.Invariant, seed, n,
+		strings.Join(history.Wrap(r.Story, history.Columns, 0), "\n"), r.Timeline, s.lock), r
 }

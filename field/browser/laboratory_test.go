@@ -210,6 +210,10 @@ func TestAScriptIsEditedAndRun(t *testing.T) {
 	assert.LessOrEqual(t, e.Wide, 0, "the page is wider than a phone")
 	assert.Regexp(t, `: \d+ invariants break, [1-9]\d* only because of your change, \d+ hold`,
 		b.presses("Run all scenarios").Outcome)
+	assert.Contains(t, b.presses("A hundred random worlds").Outcome, "foreign release: breaks")
+	b.tries("lockladder.laboratory.editors.forEach(s => { s.area.value = s.begin; });" +
+		" l.dataset.state = 'ready'")
+	assert.Contains(t, b.presses("A hundred random worlds").Outcome, "diamond held in 100 random worlds")
 	assert.Contains(t, edits("if x").Outcome, "release.lua is not Lua: syntax error")
 	assert.Contains(t, edits("return redis.call('NOSUCH')").Outcome,
 		"can't release a lock that it holds")
@@ -322,12 +326,12 @@ func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 	b.visits(shows[string](b.stage,
 		`document.querySelector('main a[href*="lab.md#rung="]').href`))
 	e := b.settles()
-	assert.Contains(t, e.Scripts, "reentrant/fenced/acquire.lua")
+	assert.Contains(t, e.Scripts, "diamond/fenced/acquire.lua")
 	e = b.presses("Check the exercise")
 	e = b.settles()
 	assert.Contains(t, e.Outcome, "Not solved yet: 1 of")
 	assert.Contains(t, e.Verdicts, "paused_holder")
-	solution, err := fs.ReadFile(root, "reentrant/fenced/acquire.lua")
+	solution, err := fs.ReadFile(root, "diamond/fenced/acquire.lua")
 	require.NoError(t, err)
 	b.tries(fmt.Sprintf("l.querySelector('textarea[aria-label$=\"acquire.lua\"]').value"+
 		" = %q; l.dataset.state = 'ready'", solution))
@@ -418,6 +422,10 @@ func TestALearnerWritesALock(t *testing.T) {
 	e := b.presses("Run all scenarios")
 	assert.Contains(t, e.Outcome, "Your lock stands on gold. To reach platinum: overrun_release (A deletes")
 	assert.Contains(t, e.Outcome, "Your lock breaks where gold and gold/script break")
+	worlds := b.presses("A hundred random worlds")
+	assert.Regexp(t, `^[a-z ]+: breaks, \d+\.\d+ s: `, worlds.Outcome)
+	assert.Contains(t, worlds.Summary, " calls ", "the story")
+	assert.GreaterOrEqual(t, worlds.At, 0, "in the player")
 	for code, says := range map[string]string{
 		"function* tryLock() {\n  return (yield ['GET' key]);\n}": "Line 2 of your code: Unexpected",
 		"function* tryLock() {":                                   "Your code ends too early",

@@ -75,17 +75,18 @@ func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {
 	}
 }
 
-// A plain file server shows the same as the site does, and so does a browser that opens
-// the files themselves, but for the laboratory, of which it says what it needs.
+// A plain file server shows the same as the site does, below any address, and so does a
+// browser that opens the files themselves, but for the laboratory, of which it says what it
+// needs.
 func TestAnExportedSiteIsPlayedAnywhere(t *testing.T) {
 	exported, err := theExport()
 	require.NoError(t, err)
 	dir := exported[0]
-	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	server := httptest.NewServer(http.StripPrefix("/ladder", http.FileServer(http.Dir(dir))))
 	defer server.Close()
 	b := workbench{newStage(t)}
 	for root, says := range map[string]string{
-		server.URL:                        "foreign release: breaks",
+		server.URL + "/ladder":            "foreign release: breaks",
 		"file://" + filepath.ToSlash(dir): "runs the laboratory only from a web server",
 	} {
 		b.c = &complaints{} // they know another site

@@ -11,8 +11,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockladder/lockladder/field/etcd"
+	"github.com/lockladder/lockladder/field/proxy"
 	"github.com/lockladder/lockladder/field/storetest"
-	"github.com/lockladder/lockladder/internal/servers/proxy"
 	"github.com/lockladder/lockladder/lock"
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/field/mysql"
+	"github.com/lockladder/lockladder/field/proxy"
 	"github.com/lockladder/lockladder/field/storetest"
-	"github.com/lockladder/lockladder/internal/servers/proxy"
 )
 
 // tables are the locks'.

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/lockladder/lockladder/internal/servers"
-	"github.com/lockladder/lockladder/internal/servers/process"
 )
 
 // Exit statuses.
@@ -28,7 +27,7 @@ const (
 )
 
 func main() {
-	process.Serve(workerName, workerMain)
+	serve(workerName, workerMain)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	go func() { // ends with the process
 		<-ctx.Done()

@@ -14,14 +14,14 @@ import (
 
 	"github.com/lockladder/lockladder/internal/locktest/wrong"
 	"github.com/lockladder/lockladder/internal/servers"
-	"github.com/lockladder/lockladder/internal/servers/process"
 )
 
 var onRedis = servers.Flag()
 
 // The workers of a soak are this program once more, which is the test here.
 func TestMain(m *testing.M) {
-	process.Serve(workerName, workerMain)
+	serve(workerName, workerMain)
+	misbehave() // see process_test.go
 	testscript.Main(m, map[string]func(){"soak": main})
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/lockladder/lockladder/internal/servers/proxy"
+	"github.com/lockladder/lockladder/field/proxy"
 	"github.com/lockladder/lockladder/lock"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/servers/proxy"
+	"github.com/lockladder/lockladder/field/proxy"
 )
 
 // fake is an environment that has processes only, and writes down what is done to them.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/internal/servers/process"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/protocol"
 )
@@ -89,10 +89,10 @@ type worker struct {
 }
 
 // workerMain is the life of a worker. It ends with its parent.
-func workerMain(soak *process.Parent) error {
+func workerMain(soak *json.Decoder, say *json.Encoder) error {
 	redis.SetLogger(quiet{}) // broken connections are what a soak is about
 	w := &worker{calm: make(chan struct{})}
-	if err := soak.Hear(&w.orders); err != nil {
+	if err := soak.Decode(&w.orders); err != nil {
 		return err
 	}
 	o := &w.orders
@@ -105,11 +105,11 @@ func workerMain(soak *process.Parent) error {
 	if err != nil {
 		return err
 	}
-	said := make(chan string)
+	said := make(chan string, unheard)
 	go func() { // ends with the soak; the process doesn't wait for it
 		for {
 			var word string
-			if soak.Hear(&word) != nil {
+			if soak.Decode(&word) != nil {
 				// The soak has ended without a word. Nothing is left to do in
 				// order.
 				os.Exit(1)
@@ -117,11 +117,11 @@ func workerMain(soak *process.Parent) error {
 			said <- word
 		}
 	}()
-	return w.live(soak, said)
+	return w.live(say, said)
 }
 
 // live runs from the first section to the last.
-func (w *worker) live(soak *process.Parent, said <-chan string) error {
+func (w *worker) live(say *json.Encoder, said <-chan string) error {
 	w.write(Event{Kind: Start, Text: fmt.Sprintf("pid %d, driver %s",
 		os.Getpid(), w.orders.driver())})
 	watching, stopWatching := context.WithCancel(context.Background())
@@ -139,7 +139,7 @@ func (w *worker) live(soak *process.Parent, said <-chan string) error {
 	for g := range w.orders.Goroutines {
 		users.Go(func() { errs <- w.use(g + 1) })
 	}
-	if err := soak.Say(sayReady); err != nil {
+	if err := say.Encode(sayReady); err != nil {
 		return err
 	}
 	for {
@@ -158,7 +158,7 @@ func (w *worker) live(soak *process.Parent, said <-chan string) error {
 				go func() { // ends with them
 					users.Wait()
 					w.rest(base + 1)
-					errs <- soak.Say(sayIdle)
+					errs <- say.Encode(sayIdle)
 				}()
 			case sayEnd:
 				for _, rdb := range w.clients {

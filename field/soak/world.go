@@ -12,14 +12,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/field/proxy"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/process"
-	"github.com/lockladder/lockladder/internal/servers/proxy"
 	"github.com/lockladder/lockladder/lock"
 )
-
-// workerProcess is the soak's end of a worker.
-type workerProcess = process.Process[string]
 
 // world is all that a run starts. It is the nemesis's world too.
 type world struct {
@@ -32,9 +29,9 @@ type world struct {
 	admins  []*redis.Client
 	proxies [][]*proxy.Proxy // by worker and server
 
-	mu        sync.Mutex       // guards what follows
-	unwritten error            // the first event that is missing in log
-	processes []*workerProcess // by worker
+	mu        sync.Mutex // guards what follows
+	unwritten error      // the first event that is missing in log
+	processes []*started // by worker
 	lives     []int
 	pids      []int // of all that there have been
 }
@@ -42,7 +39,7 @@ type world struct {
 // newWorld starts everything. A failure leaves nothing behind.
 func newWorld(ctx context.Context, c config, dir string) (*world, error) {
 	w := &world{config: c, dir: dir,
-		processes: make([]*workerProcess, len(c.Drivers)), lives: make([]int, len(c.Drivers))}
+		processes: make([]*started, len(c.Drivers)), lives: make([]int, len(c.Drivers))}
 	if err := w.open(ctx); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -101,7 +98,7 @@ func (w *world) start(n int) error {
 		o.Nodes = append(o.Nodes, node{Addr: w.proxies[n][i].Addr(),
 			User: user, Password: password})
 	}
-	p, err := process.Start[string](workerName)
+	p, err := start(workerName)
 	if err == nil {
 		if err = p.Tell(o); err == nil {
 			err = hear(p, sayReady, patience)
@@ -129,7 +126,7 @@ func (w *world) write(e Event) {
 	}
 }
 
-func (w *world) process(n int) *workerProcess {
+func (w *world) process(n int) *started {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.processes == nil {
@@ -199,7 +196,7 @@ func (w *world) ended(n int) error {
 	}
 	p := w.processes[n]
 	select {
-	case <-p.Done():
+	case <-p.done:
 		return fmt.Errorf("worker %d has ended: %w", n, p.Err())
 	default:
 		return nil
@@ -262,7 +259,7 @@ func (w *world) idle() error {
 const patience = time.Minute
 
 // hear waits until the worker says a word.
-func hear(w *workerProcess, word string, within time.Duration) error {
+func hear(w *started, word string, within time.Duration) error {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {

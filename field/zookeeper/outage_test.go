@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/field/proxy"
 	"github.com/lockladder/lockladder/field/storetest"
 	"github.com/lockladder/lockladder/field/zookeeper"
 	"github.com/lockladder/lockladder/internal/servers"
-	"github.com/lockladder/lockladder/internal/servers/proxy"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/semaphore"
@@ -26,6 +27,16 @@ const imagined = 4
 // commands: one client, nobody to wait for.
 var serialLimit = Subject{Name: "serial-limit", Kind: Baseline, Nodes: 1,
 	Build: lock.On(diamond.New)}
+
+// noPause is diamond whose refused clients ask again at once: what a polling lock costs
+// besides its pause. More than crowded of them would leave the holder no time.
+var noPause = Subject{Name: "no-pause", Kind: Baseline, Nodes: 1,
+	Build: func(env lock.Env) (lock.Lock, error) {
+		env.Options = append(slices.Clone(env.Options), lock.PollEvery(time.Nanosecond))
+		return lock.On(diamond.New)(env)
+	}}
+
+const crowded = 100
 
 // isSerialLimit says that one client has everybody's turns.
 func isSerialLimit(subject Subject) bool {

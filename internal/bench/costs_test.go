@@ -279,7 +279,7 @@ func growth(before, after bench.Row, of func(bench.Row) *float64) *float64 {
 	return new(math.Log(*a / *b) / math.Log(clients))
 }
 
-// These tests measure what docs/polling.md says about waiting.
+// These tests measure what docs/benchmark.md says about polling.
 
 // lesson is a table of one part of the page.
 type lesson struct {
@@ -299,7 +299,7 @@ func (l *lesson) fresh(t *testing.T, part string) {
 	t.Helper()
 	table := generated.Table(1, l.heads, l.lines)
 	t.Log("\n" + table)
-	generated.Compare(t, "polling.md", part, table)
+	generated.Compare(t, "benchmark.md", part, table)
 }
 
 func perSecond(row bench.Row) string {

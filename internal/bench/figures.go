@@ -7,7 +7,6 @@ type Figure struct {
 	Value any    // nil when it was not measured; a number of a row is a float64
 
 	Column Column // in the table, if it has one
-	group         // with which others it stands there on one line
 
 	Legend string // explains it below the table
 	Round  string // its name in the rounds in JSON, "" where it isn't
@@ -41,14 +40,10 @@ func when[T any](measured bool, figure T) any {
 	return nil
 }
 
-// group are columns that stand on one line.
-type group int
-
-const (
-	outcome group = iota // what became of the stock
-	cost                 // what that took
-	paired               // what rounds on real servers tell
-)
+// dispensable are the figures that a narrow terminal does without, the first one first.
+var dispensable = []string{"cpu_us_per_section.server", "cpu_us_per_section.clients", "jain",
+	"calls_per_section", "in_order", "left", "round_trips_per_section", "seconds",
+	"retries", "wait_ms.p99", "failures", "max_holders", "oversold"}
 
 // figures are those of one round, in the order of JSON and of the table.
 func (m *Measurement) figures() []Figure {
@@ -72,6 +67,7 @@ func (m *Measurement) figures() []Figure {
 		{Name: "oversold", Value: max(0, m.Taken-int64(m.Stock)), Round: "oversold",
 			Over: worst, Column: Column{"over-", "sold", 6, 0}},
 		{Name: "lost_updates", Value: lost, Over: worst, Mistake: true,
+			Unit:   "lost-updates",
 			Column: Column{"lost", "updates", 8, 0},
 			Legend: "lost updates: sections in which another client changed the stock " +
 				"between the reading and the taking: without a lock that excludes, " +
@@ -84,23 +80,23 @@ func (m *Measurement) figures() []Figure {
 		{Name: "sections", Value: m.Sections, Round: "sections"},
 
 		{Name: "seconds", Value: Rounded(m.Took.Seconds(), 6), Round: "seconds",
-			group: cost, Column: Column{"wall", "s", 6, 2}},
+			Column: Column{"wall", "s", 6, 2}},
 		{Name: "acquisitions_per_second", Value: m.PerSecond(),
 			Round: "acquisitions_per_second", Unit: "acquisitions/s",
-			group: cost, Column: Column{"locks", "taken/s", 8, 0},
+			Column: Column{"locks", "taken/s", 8, 0},
 			Legend: "locks taken/s: completed turns a second"},
 		{Name: "wait_ms.p50", Value: wait.At(50), Round: "wait_p50_ms", Unit: "wait-p50-ms",
-			group: cost, Column: Column{"wait", "p50 ms", 7, Brief},
+			Column: Column{"wait", "p50 ms", 7, Brief},
 			Legend: "wait: until the lock was granted"},
 		{Name: "wait_ms.p99", Value: wait.At(99),
-			group: cost, Column: Column{"wait", "p99 ms", 7, Brief}},
+			Column: Column{"wait", "p99 ms", 7, Brief}},
 		{Name: "wait_ms.max", Value: m.longestWait(), Round: "wait_max_ms",
-			group: cost, Column: Column{"wait", "max ms", 7, Brief}},
+			Column: Column{"wait", "max ms", 7, Brief}},
 		{Name: "commands_per_section", Value: m.sent(m.Commands),
-			group: cost, Column: Column{"commands", "/section", 9, 1},
+			Column: Column{"commands", "/section", 9, 1},
 			Legend: "commands: as clients send them, without publish/subscribe"},
 		{Name: "round_trips_per_section", Value: m.sent(m.Trips),
-			group: cost, Column: Column{"trips", "/section", 9, 1},
+			Column: Column{"trips", "/section", 9, 1},
 			Legend: "trips: round trips"},
 
 		{Name: "failures", Value: m.Failures, Over: sum, Column: Column{"", "failed", 7, 0}},
@@ -112,30 +108,32 @@ func (m *Measurement) figures() []Figure {
 
 		{Name: "ratio_to_serial", Value: m.ratio(),
 			Round: "ratio_to_serial", Unit: "times-serial",
-			group: paired, Column: Column{"times", "serial", 8, 3},
+			Column: Column{"times", "serial", 8, 3},
 			Legend: "times serial: completed turns a second, compared with the serial " +
 				"limit in the same round: the median of the rounds"},
 		{Name: "spread", // it needs all rounds: see Median
-			group: paired, Column: Column{"spread", "±%", 7, 1},
-			Legend: "spread: half of the range of the rounds. The other figures are " +
-				"those of the round with the median."},
+			Column: Column{"spread", "±%", 7, 1},
+			Legend: "±%: with a confidence of 95 %, the median of many more rounds would " +
+				"be no further away than that (of fewer than six rounds, half of " +
+				"their range). The other figures are those of the round with the " +
+				"median."},
 		{Name: "jain", Value: when(m.Absent == 0, jain(m.Served)),
-			group: paired, Column: Column{"", "jain", 7, 3},
+			Column: Column{"", "jain", 7, 3},
 			Legend: "jain: 1 when all clients had as many turns"},
 		{Name: "in_order", Value: inOrder(m.Stamps),
-			group: paired, Column: Column{"in", "order%", 7, percent},
+			Column: Column{"in", "order%", 7, percent},
 			Legend: "in order: pairs of clients that were served in the order in which " +
 				"they came (50: chance)"},
 		{Name: "order_of_service", Value: sampled(orderOfService(m.Stamps))},
 		{Name: "calls_per_section", Value: when(m.Usage.Known && m.Subject.Nodes > 0,
 			Per(m.Usage.Calls, m.Sections)),
-			group: paired, Column: Column{"calls", "/section", 9, 1},
+			Column: Column{"calls", "/section", 9, 1},
 			Legend: "calls: commands that the servers report to have executed, inside " +
 				"scripts too"},
 		{Name: "cpu_us_per_section.clients", Value: m.cpu(m.CPU),
-			group: paired, Column: Column{"clients'", "CPU µs", 9, 0},
+			Column: Column{"clients'", "CPU µs", 9, 0},
 			Legend: "CPU: processor time of a section"},
 		{Name: "cpu_us_per_section.server", Value: m.cpu(m.Usage.CPU),
-			group: paired, Column: Column{"server's", "CPU µs", 9, 0}},
+			Column: Column{"server's", "CPU µs", 9, 0}},
 	}
 }

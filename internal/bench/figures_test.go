@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"os"
@@ -104,7 +105,7 @@ goarch: amd64
 pkg: github.com/lockladder/lockladder/bench
 BenchmarkInventory/rung=reentrant.notify/clients=1000/poll=1000ms 1000 1250000 ns/op 800 acquisitions/s 512.25 wait-p50-ms 0.11 times-serial
 BenchmarkInventory/rung=reentrant.notify/clients=1000/poll=1000ms 1000 2000000 ns/op
-BenchmarkInventory/rung=gold/clients=1000/poll=1000ms 1000 1250000 ns/op 800 acquisitions/s 512.25 wait-p50-ms 0.11 times-serial
+BenchmarkInventory/rung=gold/clients=1000/poll=1000ms 1000 1250000 ns/op 0 lost-updates 800 acquisitions/s 512.25 wait-p50-ms 0.11 times-serial
 `, out.String())
 }
 
@@ -131,13 +132,18 @@ func rows() []Row {
 func TestTheTableLooksAsItDid(t *testing.T) {
 	for name, table := range map[string]Layout{
 		"wide":   {},
-		"narrow": {Paired: true, Width: 80},
+		"narrow": {Width: 80},
+		"usual":  {Width: 100},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder
 			got.WriteString(table.Head(RowOf(nil)))
 			for _, row := range rows() {
 				got.WriteString(table.Row(row.explained()))
+			}
+			for line := range strings.Lines(got.String()) {
+				assert.LessOrEqual(t, len([]rune(strings.TrimSpace(line))),
+					cmp.Or(table.Width, 1000), "a row is one line")
 			}
 			got.WriteString("\n" + table.Legend(RowOf(nil)))
 

@@ -2,8 +2,12 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +27,11 @@ const loopStock = 1_000_000
 // trips is how many round trips a section of the serial limit takes.
 const trips = 4
 
-// pairedRounds is how often a row on real servers is measured.
-const pairedRounds = 5
+// A row is measured so often on real servers, and in more rounds for so long.
+const (
+	pairedRounds = 5
+	patience     = 3 * time.Second
+)
 
 // Inventory is the workload as a program runs it: a table for each number of clients
 // and each pause.
@@ -38,6 +45,9 @@ type Inventory struct {
 	rtt      time.Duration
 
 	benchstat, html string // files
+	against         string // a file with an earlier run
+	before          Report // what is in it
+	program         string // a command line, "" for none
 
 	runners []*Runner // of each table
 	current atomic.Pointer[Runner]
@@ -68,8 +78,9 @@ func (w *Inventory) Flags(flags *flag.FlagSet) func(Run) (Plan, error) {
 	flags.IntVar(&w.pool, "pool", 0, "how many `connections` the clients share "+
 		"(default one each, and 8)")
 	flags.IntVar(&s.Rounds, "rounds", 0, fmt.Sprintf("how often a row is "+
-		"measured, each time after the serial limit (default %d\non real "+
-		"servers, 1 on embedded ones)", pairedRounds))
+		"measured, each time after the serial limit (default:\nuntil the median of its "+
+		"ratio is known within 5 %%, or %v are over; on real\nservers %d times at "+
+		"least)", patience, pairedRounds))
 	flags.DurationVar(&w.rtt, "rtt", 0,
 		"adds this to the network's round-trip time")
 	flags.Uint64Var(&s.Seed, "seed", 0, "decides on the jitter (default chance)")
@@ -77,6 +88,10 @@ func (w *Inventory) Flags(flags *flag.FlagSet) func(Run) (Plan, error) {
 		"benchstat to this `file`, or -")
 	flags.StringVar(&w.html, "html", "",
 		"also write them as a page with charts to this `file`")
+	flags.StringVar(&w.against, "against", "", "compares the rows with those of an earlier "+
+		"run, a `file` that -json wrote,\nand says which differences are noise")
+	flags.StringVar(&w.program, "program", "", "also measures a lock in any language: the "+
+		"`command` that starts a program\nsuch as 'python3 lock.py', see docs/any-language.md")
 	return w.plan
 }
 
@@ -97,6 +112,9 @@ func (w *Inventory) check(given map[string]bool, real bool) error {
 	s := &w.settings
 	if s.Loop > 0 && !given["stock"] {
 		s.Stock = loopStock
+	}
+	if !given["rounds"] {
+		s.Patience = patience
 	}
 	if real && !given["rounds"] {
 		s.Rounds = pairedRounds
@@ -157,19 +175,26 @@ func (s Settings) CheckTimes() error {
 
 // plan says what is to be done.
 func (w *Inventory) plan(run Run) (Plan, error) {
-	if err := w.check(run.Given, run.Real); err != nil {
+	if err := errors.Join(w.check(run.Given, run.Real), w.read()); err != nil {
 		return Plan{}, err
 	}
 	s := &w.settings
 	p := Plan{TTL: s.TTL, Timeout: s.Timeout, Seed: s.Seed,
 		Config: Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt},
 		Header: w.header(run), Empty: RowOf(nil),
-		Layout:   Layout{Width: run.Width, Paired: s.Rounds > 1 || run.Real},
+		Layout: Layout{Width: run.Width}, Findings: w.findings,
 		Progress: w.progress, Memory: peakMemory,
 		Outputs: []Output{
 			{Flag: "benchstat", File: &w.benchstat, Alone: true, Write: WriteBenchstat},
 			{Flag: "html", File: &w.html, Write: WritePage},
 		}}
+	if args := strings.Fields(w.program); len(args) > 0 {
+		p.Layout.Name, p.Nodes = len(ProgramName(args)), ProgramNodes
+		p.Late = func(ctx context.Context, servers *Servers) ([]Subject, error) {
+			row, err := servers.Program(ctx, args, w.sections())
+			return []Subject{row}, err
+		}
+	}
 	for _, clients := range w.clients {
 		for _, poll := range w.polls {
 			p.Tables = append(p.Tables, w.title(clients, poll))
@@ -180,9 +205,44 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 	return p, nil
 }
 
-// Subjects are all locks, with the baselines around them.
+// sections is how many there are in a row, more than any number where nobody knows.
+func (w *Inventory) sections() int {
+	if w.settings.Loop > 0 {
+		return math.MaxInt
+	}
+	return slices.Max(w.clients) * max(w.settings.Ops, 1)
+}
+
+// read reads the earlier run.
+func (w *Inventory) read() error {
+	if w.against == "" {
+		return nil
+	}
+	text, err := os.ReadFile(w.against)
+	if err == nil {
+		err = json.Unmarshal(text, &w.before)
+	}
+	if err != nil {
+		return fmt.Errorf("-against needs a file that -json wrote: %w", err)
+	}
+	if w.before.Workload != "" || len(w.before.Rows) == 0 {
+		return fmt.Errorf("-against %s: there is no row of this workload in it", w.against)
+	}
+	return nil
+}
+
+// findings are what the rows say, and how they differ from those of an earlier run.
+func (w *Inventory) findings(r Report) []string {
+	found := Findings(r.Rows)
+	if w.against != "" {
+		found = append(found, Compare(w.against, w.before, r))
+	}
+	return found
+}
+
+// Subjects are all locks, with the baselines around them, and the one without a pause.
 func (w *Inventory) Subjects(locks []Subject) []Subject {
-	all := Around(locks...)
+	all := append(Around(locks...), noPause)
 	for i := range all {
 		all[i].Unfit = w.unfit(all[i])
 	}
@@ -196,9 +256,12 @@ func (w *Inventory) unfit(subject Subject) string {
 	case subject.Sell != nil && (w.settings.Loop > 0 || w.rtt > 0 || w.pool > 0):
 		return "its clients live in a program of their own, not with -loop, -rtt or -pool"
 	case subject.Sell != nil &&
-		slices.Max(w.clients)*max(w.settings.Ops, 1) > subject.MostSections:
+		w.sections() > subject.MostSections:
 		return fmt.Sprintf("it sells in %d sections at most, see -clients and -ops",
 			subject.MostSections)
+	case subject.Name == noPause.Name && slices.Max(w.clients) > crowded:
+		return fmt.Sprintf("its clients ask without a pause, and more than %d take minutes,"+
+			" see -clients", crowded)
 	case subject.Lease != nil && subject.Lease(ttl) != ttl:
 		return fmt.Sprintf("its lease is %v, whatever -ttl says",
 			subject.Lease(ttl))
@@ -252,9 +315,9 @@ func (w *Inventory) header(run Run) string {
 	if run.Real && collectorStaysAway() {
 		b.WriteString("The clients' garbage is collected between the rounds.\n")
 	}
-	if s.Rounds > 1 {
-		fmt.Fprintf(&b, "Every row is measured %d times, each time just after "+
-			"the serial limit.\n", s.Rounds)
+	if s.paired() {
+		fmt.Fprintf(&b, "Every row is measured %s,\neach time just after the serial limit.\n",
+			s.often())
 	}
 	if w.rtt > 0 {
 		fmt.Fprintf(&b, "%v are added to every round trip.\n", w.rtt)
@@ -263,6 +326,14 @@ func (w *Inventory) header(run Run) string {
 		b.WriteString(w.Note + "\n")
 	}
 	return b.String()
+}
+
+// often says how often a row is measured.
+func (s Settings) often() string {
+	if s.Patience == 0 {
+		return fmt.Sprintf("%d times", s.Rounds)
+	}
+	return fmt.Sprintf("until its ratio is known within 5 %%, or for %v", s.Patience)
 }
 
 // who says who the clients are.

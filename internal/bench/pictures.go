@@ -6,11 +6,11 @@ import (
 	html "html/template"
 	"io"
 	"math"
-	"path"
 	"slices"
 	"strings"
 	"text/template"
 	"time"
+	"unicode/utf8"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/lock"
@@ -23,18 +23,18 @@ var Pictures = []struct {
 	Draw func(Report, io.Writer) error
 }{
 	{"serial", drawn(serialDots)},
-	{"throughput", drawn(func(r Report) picture {
-		p := against(r, "Acquisitions a second", "acquisitions a second",
-			"acquisitions_per_second")
-		if len(p.legend) < 2 && len(serialDots(r).rows) > 0 {
+	{"throughput", drawn(func(rows []Row) picture {
+		p := against(rows, "Acquisitions a second", "acquisitions_per_second",
+			"With %s instead of %s, %s took the lock %s times as often, and %s %s times.")
+		if len(p.legend) < 2 && len(serialDots(rows).rows) > 0 {
 			return picture{} // the ratios show the same
 		}
 		return p
 	})},
 	{"waits", drawn(waitDots)},
-	{"growth", drawn(func(r Report) picture {
-		p := against(r, "Commands for one acquisition and release", "commands",
-			"commands_per_section")
+	{"growth", drawn(func(rows []Row) picture {
+		p := against(rows, "Commands for one acquisition and release", "commands_per_section",
+			"With %s instead of %s, %s sent %s times as many commands, and %s %s times.")
 		if len(p.legend) < 2 {
 			return picture{} // nothing grows
 		}
@@ -55,26 +55,26 @@ const (
 	squaresRow   = 4
 	lineLength   = 84 // characters of small text
 	titleLength  = 62
+	foundLength  = 52 // its letters are bold
 )
 
 // picture is one before it is drawn: rows of dots on a logarithmic scale, or squares.
 type picture struct {
-	title   string   // what was found, or what is shown
-	notes   []string // in small letters below it
+	title   string   // what is shown
+	found   string   // what that says, "" when it says nothing
+	notes   []string // in small letters below the title
 	squares []square
 	rows    []dotsRow
 
 	axis   string   // what the dots measure, with its unit
-	legend []string // what a row's dots stand for, the last one the darkest
+	legend []string // what a row's dots stand for, the last one the largest
 	number string   // which of the dots the numbers on the right belong to
-	most   string   // the last value of what was varied
 }
 
 // dotsRow is a lock's row.
 type dotsRow struct {
 	row    Row
-	values []float64 // a dot each; 0: none
-	number float64   // that of the last dot; 0: none
+	values []float64 // a dot each, the last the largest; 0: none
 	from   float64   // of the line behind the dots; 0: none
 	to     float64
 }
@@ -83,22 +83,18 @@ type dotsRow struct {
 type square struct {
 	X, Y       float64
 	Name, Dots string
+	Class      string
 }
 
 // varied is what was varied: the number of clients, or else the pause.
 type varied struct {
-	name   string
-	values []string
+	values []string // in the order of the tables
 	of     func(Row) string
 }
 
 func swept(rows []Row) varied {
-	clients := varied{"clients", nil, func(r Row) string {
-		return fmt.Sprint(r.Count("table_clients"))
-	}}
-	polls := varied{"longest pause, ms", nil, func(r Row) string {
-		return fmt.Sprintf("%g", *r.Number("poll_ms"))
-	}}
+	clients := varied{of: func(r Row) string { return Plural(r.Count("table_clients"), "client") }}
+	polls := varied{of: func(r Row) string { return fmt.Sprintf("pauses of ≤ %v", r.Pause()) }}
 	clients.values, polls.values = each(rows, clients.of), each(rows, polls.of)
 	// On embedded servers the pause depends on the number of nodes too.
 	if len(clients.values) == 1 && len(polls.values) > 1 &&
@@ -118,54 +114,47 @@ func each(rows []Row, word func(Row) string) (all []string) {
 	return all
 }
 
-// greatest are the rows with the most clients, for pictures where one number of
-// clients is enough.
-func greatest(r Report) (rows []Row, most string) {
-	s := swept(r.Rows)
-	for _, row := range r.Rows {
+// greatest are the rows of the last table, for what one number of clients is enough for.
+func greatest(all []Row) (rows []Row, most string) {
+	s := swept(all)
+	for _, row := range all {
 		if last := s.values[len(s.values)-1]; s.of(row) == last {
-			rows, most = append(rows, row), last+" "+s.name
+			rows, most = append(rows, row), last
 		}
 	}
 	return rows, most
 }
 
-// serialDots are the ratios to the serial limit, with the range of the rounds. Their
-// title is what was found, if anything was.
-func serialDots(r Report) picture {
-	p := picture{title: "Acquisitions, compared with one client that never waits",
-		legend: []string{"median of the rounds; the line is their range"},
-		number: "median"}
-	if found := Finding(r.Rows); found != "" {
-		p.title = found
-	}
-	rows, _ := greatest(r)
+// serialDots are the ratios to the serial limit, with the range of their median.
+func serialDots(all []Row) picture {
+	rows, most := greatest(all)
+	p := picture{title: "Acquisitions with " + most + ", compared with one alone",
+		axis:   "times the acquisitions a second of one client that never waits",
+		legend: []string{"median; the line: it is there with 95 % confidence"},
+		number: "median", found: wokenOrPolling(rows)}
 	for _, row := range rows {
 		ratio := row.Ratio()
 		if ratio == nil || row.Name() == "serial-limit" {
 			continue
 		}
-		p.most = Plural(row.Count("clients"), "client")
-		all := append(row.Ratios(), *ratio)
-		p.rows = append(p.rows, dotsRow{row: row, values: []float64{*ratio},
-			number: *ratio, from: slices.Min(all), to: slices.Max(all)})
+		line := dotsRow{row: row, values: []float64{*ratio}, from: *ratio, to: *ratio}
+		if ratios := row.Ratios(); len(ratios) > 0 {
+			line.from, line.to = around(ratios)
+		}
+		p.rows = append(p.rows, line)
 	}
-	p.axis = p.most + ": acquisitions a second ÷ those of one client alone (serial limit)"
 	return p
 }
 
 // against has a dot of every row for each value of what was varied.
-func against(r Report, title, axis, figure string) picture {
-	s := swept(r.Rows)
-	p := picture{title: title, axis: axis}
-	for _, v := range s.values {
-		p.most = v + " " + s.name
-		p.legend = append(p.legend, p.most)
-	}
-	p.number = p.most
-	for _, name := range each(r.Rows, Row.Name) {
+func against(rows []Row, axis, figure, sentence string) picture {
+	s := swept(rows)
+	last := s.values[len(s.values)-1]
+	p := picture{title: axis, axis: strings.ToLower(axis), legend: s.values, number: last,
+		found: changes(rows, figure, sentence)}
+	for _, name := range each(rows, Row.Name) {
 		line := dotsRow{values: make([]float64, len(s.values))}
-		for _, row := range r.Rows {
+		for _, row := range rows {
 			if value := row.Number(figure); row.Name() == name && value != nil {
 				line.row = row
 				line.values[slices.Index(s.values, s.of(row))] = *value
@@ -177,12 +166,11 @@ func against(r Report, title, axis, figure string) picture {
 }
 
 // waitDots are the distributions of the waits.
-func waitDots(r Report) picture {
-	rows, most := greatest(r)
-	p := picture{title: "How long clients waited for the lock, " + most,
-		axis:   "wait, ms",
-		legend: []string{"half", "99 %", "all of the acquisitions waited no longer"},
-		number: "longest", most: most}
+func waitDots(all []Row) picture {
+	rows, most := greatest(all)
+	p := picture{title: "How long clients waited for the lock, " + most, axis: "wait, ms",
+		legend: []string{"half", "99 %", "all acquisitions waited no longer"},
+		number: "longest", found: longestWaits(rows)}
 	for _, row := range rows {
 		line := dotsRow{row: row}
 		for _, name := range []string{"wait_ms.p50", "wait_ms.p99", "wait_ms.max"} {
@@ -195,8 +183,7 @@ func waitDots(r Report) picture {
 	return p
 }
 
-// ends draws the line from the least to the greatest of the values, and takes the
-// number from the last.
+// ends draws the line from the least to the greatest of the values.
 func (d dotsRow) ends() dotsRow {
 	for _, v := range d.values {
 		if v > 0 {
@@ -204,18 +191,17 @@ func (d dotsRow) ends() dotsRow {
 				d.from = v
 			}
 		}
-		d.number = v
 	}
 	return d
 }
 
 // served is who was served when: a square for each row that measured it.
-func served(r Report) picture {
-	p := picture{notes: []string{"A dot is an acquisition: to the right when it was asked" +
-		" for, upwards when it was granted. First come, first served is the diagonal; a" +
-		" cloud is chance. The percentage: pairs in order."}}
-	rows, most := greatest(r)
-	p.title = "Who was served when, with " + most
+func served(all []Row) picture {
+	rows, most := greatest(all)
+	p := picture{title: "Who was served when, with " + most, found: inTurn(rows),
+		notes: []string{"A dot is an acquisition: to the right when it was asked for, upwards" +
+			" when it was granted. First come, first served is the diagonal; a cloud is" +
+			" chance. The percentage: pairs in order."}}
 	for _, row := range rows {
 		share, service := row.Number("in_order"), row.Numbers("order_of_service")
 		if share == nil || len(service) < 2 {
@@ -230,19 +216,32 @@ func served(r Report) picture {
 		n := len(p.squares)
 		p.squares = append(p.squares, square{X: float64(8 + n%squaresRow*squareStep),
 			Y:    float64(n / squaresRow * (squareStep + 4)),
-			Name: fmt.Sprintf("%s %.0f %%", path.Base(row.Name()), 100**share),
-			Dots: points.String()})
+			Name: fmt.Sprintf("%s %.0f %%", row.short(rows), 100**share),
+			Dots: points.String(), Class: class(row)})
 	}
 	return p
 }
 
+// class is how a row is drawn: the color is that of locks whose waiters are woken.
+func class(row Row) string {
+	switch {
+	case row.Wrong():
+		return "wrong"
+	case row.Woken():
+		return "woken"
+	}
+	return "other"
+}
+
 // placed is what the template draws.
 type placed struct {
-	X, Y        float64
-	Text, Color string
-	Number      string
-	From, To    float64
-	Dots        []placed
+	X, Y     float64
+	R        float64 // of a dot
+	Text     string
+	Class    string
+	Number   string
+	From, To float64
+	Dots     []placed
 }
 
 //go:embed picture.svg
@@ -251,12 +250,12 @@ var pictureSource string
 var pictureTemplate = template.Must(template.New("picture").Parse(pictureSource))
 
 // drawn draws a picture, or nothing when it would be empty.
-func drawn(of func(Report) picture) func(Report, io.Writer) error {
+func drawn(of func([]Row) picture) func(Report, io.Writer) error {
 	return func(r Report, w io.Writer) error {
 		if len(r.Rows) == 0 {
 			return nil
 		}
-		p := of(r)
+		p := of(r.Rows)
 		p.rows = slices.DeleteFunc(p.rows, func(row dotsRow) bool { return row.to == 0 })
 		if len(p.rows)+len(p.squares) == 0 {
 			return nil
@@ -268,16 +267,10 @@ func drawn(of func(Report) picture) func(Report, io.Writer) error {
 	}
 }
 
-// shades are the colors of a row's dots, the last of which has the darkest.
-var shades = []string{"#7fb0de", "#4e86c4", "#173f6d"}
-
-func shade(i, n int) string { return shades[max(0, len(shades)-n+i)%len(shades)] }
-
 // place gives everything its place.
 func (p picture) place(env Env) map[string]any {
 	d := map[string]any{"Width": pictureWidth, "Left": dotsLeft, "Right": pictureWidth - 8,
-		"Title": p.title, "Axis": p.axis, "Column": p.number, "Side": squareSide,
-		"Darkest": shades[len(shades)-1]}
+		"Title": p.title, "Axis": p.axis, "Column": p.number, "Side": squareSide}
 	y := 0.0
 	lines := func(step float64, length int, texts ...string) (all []placed) {
 		for _, text := range texts {
@@ -290,28 +283,39 @@ func (p picture) place(env Env) map[string]any {
 	}
 	d["Titles"] = lines(22, titleLength, p.title)
 	small := append([]string{env.line(len(p.rows) > 0)}, p.notes...)
-	d["Small"] = lines(18, lineLength, append(small, notes(p.rows, p.most)...)...)
+	d["Small"] = lines(18, lineLength, append(small, notes(p.rows)...)...)
+	y += 22
+	d["Legend"] = p.placeLegend(y)
 	if len(p.rows) > 0 {
-		d["Legend"] = p.placeLegend(y + 22)
-		y = p.placeRows(d, y+50) + 46
+		y = p.placeRows(d, y+28) + 46
 	}
 	for i := range p.squares {
 		p.squares[i].Y += y + 32
 	}
 	if n := len(p.squares); n > 0 {
-		y = p.squares[n-1].Y + squareSide + 8
+		y = p.squares[n-1].Y + squareSide + 12
 	}
-	d["Height"], d["Squares"] = y, p.squares
+	if p.found != "" {
+		d["Found"] = lines(22, foundLength, p.found)
+	}
+	d["Height"], d["Squares"] = y+10, p.squares
 	return d
 }
 
+// radius is that of the i-th of n dots.
+func radius(i, n int) float64 { return 6 - 1.5*float64(min(n-1-i, 2)) }
+
+// placeLegend explains the sizes of the dots, and then their color.
 func (p picture) placeLegend(y float64) (legend []placed) {
 	x := 16.0
-	for i, text := range p.legend {
-		legend = append(legend, placed{X: x, Y: y, Text: text,
-			Color: shade(i, len(p.legend))})
-		x += float64(30 + 8*len(text))
+	add := func(text, class string, r float64) {
+		legend = append(legend, placed{X: x, Y: y, Text: text, Class: class, R: r})
+		x += 28 + 7*float64(utf8.RuneCountInString(text))
 	}
+	for i, text := range p.legend {
+		add(text, "other", radius(i, len(p.legend)))
+	}
+	add("woken by a message", "woken", 6)
 	return legend
 }
 
@@ -326,17 +330,12 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 	var rows, ticks []placed
 	for _, row := range p.rows {
 		line := placed{Y: y + dotsHeight/2, Text: row.row.Name() + mark(row.row),
-			Color: "#222", From: at(row.from), To: at(row.to)}
-		if row.row.Wrong() {
-			line.Color = "#b3261e"
-		}
-		if row.number > 0 {
-			line.Number = amount(row.number)
-		}
+			Class: class(row.row), From: at(row.from), To: at(row.to)}
 		for i, v := range row.values {
+			line.Number = ""
 			if v > 0 {
-				line.Dots = append(line.Dots,
-					placed{X: at(v), Color: shade(i, len(row.values))})
+				line.Number = digits3(v)
+				line.Dots = append(line.Dots, placed{X: at(v), R: radius(i, len(row.values))})
 			}
 		}
 		rows = append(rows, line)
@@ -345,7 +344,7 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 	for v := least; v <= most*1.001; v *= 10 {
 		text := fmt.Sprintf("%.6g", v)
 		if v >= 10000 {
-			text = fmt.Sprintf("%.0f 000", v/1000)
+			text = digits3(v)
 		}
 		ticks = append(ticks, placed{X: at(v), Text: text})
 	}
@@ -386,7 +385,7 @@ func pausesOtherwise(row Row) bool {
 }
 
 // notes explain the marks.
-func notes(rows []dotsRow, most string) []string {
+func notes(rows []dotsRow) []string {
 	var all []string
 	if slices.ContainsFunc(rows, func(d dotsRow) bool { return d.row.Wrong() }) {
 		all = append(all, "✗ loses updates: fast and wrong")
@@ -401,23 +400,13 @@ func notes(rows []dotsRow, most string) []string {
 	}
 	if len(pauses) == 1 && 2*pauses[last] <= len(rows) {
 		all = append(all, fmt.Sprintf("† with %s, its clients pause for up to %v,"+
-			" the others' for up to %v", most, last, lock.DefaultPoll))
+			" the others' for up to %v", Plural(rows[0].row.Count("table_clients"), "client"),
+			last, lock.DefaultPoll))
 	} else if len(pauses) > 0 {
 		all = append(all, fmt.Sprintf("† with a pause other than up to %v",
 			lock.DefaultPoll))
 	}
 	return all
-}
-
-// amount is a value with the digits that a reader can compare.
-func amount(v float64) string {
-	switch {
-	case v >= 100:
-		return fmt.Sprintf("%.0f", math.Round(v))
-	case v >= 1:
-		return fmt.Sprintf("%.1f", v)
-	}
-	return fmt.Sprintf("%.2g", v)
 }
 
 // line names the environment in one line, and the scale where that is one.
@@ -436,7 +425,7 @@ func (env Env) line(scale bool) string {
 	if scale {
 		words = append(words, "logarithmic")
 	}
-	return template.HTMLEscapeString(strings.Join(words, ", "))
+	return strings.Join(words, ", ")
 }
 
 //go:embed page.html
@@ -455,14 +444,18 @@ func WritePage(r Report, w io.Writer) error {
 		}
 		pictures = append(pictures, html.HTML(b.String()))
 	}
-	inRounds := slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })
-	table := Layout{Paired: inRounds, Width: 1000} // the page scrolls
+	var table Layout // the page scrolls
 	text := table.Head(RowOf(nil))
 	for _, row := range r.Rows {
 		text += table.Row(row)
 	}
-	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env,
-		"Rows": text + "\n" + table.Legend(RowOf(nil)), "Paired": inRounds})
+	var found []string
+	if len(r.Rows) > 0 {
+		found = Findings(r.Rows)
+	}
+	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "Found": found,
+		"Rows":   text + "\n" + table.Legend(RowOf(nil)),
+		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -78,15 +80,12 @@ func WriteBenchstat(r Report, w io.Writer) error {
 				continue // there is no time per operation
 			}
 			// In a name the dot stands for the slash of the rung's.
-			fmt.Fprintf(&b, "BenchmarkInventory/rung=%s/clients=%d/poll=%gms %d"+
-				" %.0f ns/op", strings.ReplaceAll(row.Name(), "/", "."),
-				row.Count("table_clients"), *row.Number("poll_ms"), sections,
-				*round.Number("seconds")*1e9/float64(sections))
-			for _, f := range round.figures {
-				if f.Value != nil && f.Unit != "" {
-					fmt.Fprintf(&b, " %g %s", f.Value, f.Unit)
-				}
-			}
+			fmt.Fprintf(&b, "BenchmarkInventory/rung=%s/clients=%d/poll=%gms %d",
+				strings.ReplaceAll(row.Name(), "/", "."), row.Count("table_clients"),
+				*row.Number("poll_ms"), sections)
+			round.Report(func(x float64, unit string) {
+				b.WriteString(" " + strconv.FormatFloat(x, 'f', -1, 64) + " " + unit)
+			})
 			fmt.Fprintln(&b)
 		}
 	}
@@ -94,6 +93,19 @@ func WriteBenchstat(r Report, w io.Writer) error {
 		return fmt.Errorf("write the figures for benchstat: %w", err)
 	}
 	return nil
+}
+
+// Report tells the figures that benchstat compares: first the time of a client's turn,
+// where there was one.
+func (r Row) Report(figure func(x float64, unit string)) {
+	if sections := r.Count("sections"); sections > 0 {
+		figure(math.Round(*r.Number("seconds")*1e9/float64(sections)), "ns/op")
+	}
+	for _, f := range r.figures {
+		if x, is := f.Value.(float64); is && f.Unit != "" {
+			figure(x, f.Unit)
+		}
+	}
 }
 
 // Row is what was measured of one subject: figures, in their order. One that was not
@@ -107,7 +119,7 @@ type Row struct {
 	isRound bool // it is one of them
 
 	meant  int      // the nodes that the lock is meant for
-	rounds int      // that there should be, 0 for one
+	rounds int      // that there should be at least, 0 for one
 	notes  []string // what went wrong
 }
 
@@ -217,7 +229,7 @@ func (r Row) Kind() Kind {
 func (r Row) Finished() bool { return r.Value("finished") == true }
 
 // Complete says that all rounds were measured and no client was cut off.
-func (r Row) Complete() bool { return r.Finished() && len(r.Rounds) == r.rounds }
+func (r Row) Complete() bool { return r.Finished() && len(r.Rounds) >= r.rounds }
 
 // Mistakes is how often the row did what makes it wrong, however fast it is: it lost
 // updates.
@@ -253,6 +265,9 @@ func (r Row) Noted(turn string, seconds float64, done, of int) Row {
 	return r
 }
 
+// Notes are the lines about what went wrong.
+func (r Row) Notes() []string { return r.notes }
+
 // explained adds what went wrong in a row of the inventory.
 func (r Row) explained() Row {
 	r = r.Noted("turn", *r.Number("seconds"), r.Count("sections"), r.Count("turns"))
@@ -279,18 +294,10 @@ func (r Row) Ratios() []float64 {
 }
 
 // Median is the round whose ratio, or else speed, is in the middle, with the
-// worst of what must not happen in any. There should be so many rounds.
+// worst of what must not happen in any. There should be so many rounds, or more.
 func Median(done []Row, rounds int) Row {
-	speed := func(r Row) float64 {
-		for _, x := range []*float64{r.Ratio(), r.Number("acquisitions_per_second")} {
-			if x != nil {
-				return *x
-			}
-		}
-		return 0
-	}
 	sorted := slices.SortedStableFunc(slices.Values(done), func(a, b Row) int {
-		return cmp.Compare(speed(a), speed(b))
+		return cmp.Compare(a.speed(), b.speed())
 	})
 	middle := sorted[(len(sorted)-1)/2]
 	row := Row{figures: slices.Clone(middle.figures), meant: middle.meant, rounds: rounds,
@@ -312,13 +319,34 @@ func Median(done []Row, rounds int) Row {
 	return row
 }
 
-// spreadOf is half of the distance between the least and the greatest ratio of the
-// rounds, in percent of the median; nil with fewer than two.
+// spreadOf is half of the distance between the ratios around the median, in percent of
+// it; nil with fewer than two.
 func spreadOf(median *float64, ratios []float64) *float64 {
 	if len(ratios) < 2 || median == nil || *median == 0 {
 		return nil
 	}
-	return new(50 * (slices.Max(ratios) - slices.Min(ratios)) / *median)
+	least, most := around(ratios)
+	return new(50 * (most - least) / *median)
+}
+
+// trusted is how many rounds there are at least where around says something about more.
+const trusted = 6
+
+// around are the ratios between which, with a confidence of 95 %, the median of many more
+// rounds would be: any round is above it with a chance of one half, so the more rounds
+// there are, the more of the least and the greatest can be left out. Of fewer than six
+// none can.
+func around(ratios []float64) (least, most float64) {
+	n, out := len(ratios), 0
+	exactly := math.Pow(0.5, float64(n)) // the chance that just so many are below it
+	for atMost := exactly; ; out++ {
+		exactly *= float64(n-out) / float64(out+1)
+		if atMost += exactly; 2*atMost > 0.05 {
+			break
+		}
+	}
+	sorted := slices.Sorted(slices.Values(ratios))
+	return sorted[out], sorted[n-1-out]
 }
 
 // These make a figure of two rounds'.
@@ -441,33 +469,4 @@ func (r Row) Woken() bool {
 		return true
 	}
 	return false
-}
-
-// Finding is what the rows with the most clients say, in a sentence: how much faster
-// the slowest lock that wakes its waiters is than the fastest that polls. It is ""
-// when there are not both, or when polling is as fast.
-func Finding(rows []Row) string {
-	var polls, wakes *Row
-	clients := 0
-	for _, row := range rows {
-		clients = max(clients, row.Count("clients"))
-	}
-	for _, row := range rows {
-		switch {
-		case row.Kind() == Baseline || row.Count("clients") < clients ||
-			row.Wrong() || row.Ratio() == nil:
-		case row.Woken() && (wakes == nil ||
-			*row.Ratio() < *wakes.Ratio()):
-			wakes = &row
-		case !row.Woken() && (polls == nil ||
-			*row.Ratio() > *polls.Ratio()):
-			polls = &row
-		}
-	}
-	if polls == nil || wakes == nil || *wakes.Ratio() <= *polls.Ratio() {
-		return ""
-	}
-	return fmt.Sprintf("The slowest lock that wakes its waiters (%s) is %.1f times as"+
-		" fast as the fastest that polls (%s)", wakes.Name(),
-		*wakes.Ratio() / *polls.Ratio(), polls.Name())
 }

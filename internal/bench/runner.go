@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 // Runner measures subjects one after the other on the same servers. Its fields
@@ -32,15 +33,18 @@ type Runner struct {
 // stage is where a row under way is: in a round, of the subject itself or of the serial
 // limit that it is compared with.
 type stage struct {
-	round, rounds int // from 1
+	round, rounds int // from 1; more may follow
 	serial        bool
 }
 
 // Progress continues the name of the row under way with how far it is.
 func (r *Runner) Progress() string {
 	text := ""
-	if now := r.stage.Load(); now != nil && now.rounds > 1 {
-		text = fmt.Sprintf(", round %d of %d", now.round, now.rounds)
+	if now := r.stage.Load(); now != nil && r.paired() {
+		text = fmt.Sprintf(", round %d", now.round)
+		if now.round <= now.rounds {
+			text += fmt.Sprintf(" of %d", now.rounds)
+		}
 		if now.serial {
 			text += ", the serial limit"
 		}
@@ -73,18 +77,22 @@ func (r *Runner) Measure(ctx context.Context, subject Subject) (Row, error) {
 	if err != nil {
 		return Row{}, lock.Failed(ctx, "measure", subject.Name, err)
 	}
-	return row.explained(), nil
+	row = row.explained()
+	if subject.Note != "" {
+		row.notes = append(row.notes, subject.Note)
+	}
+	return row, nil
 }
 
 func (r *Runner) measure(ctx context.Context, subject Subject) (Row, error) {
 	defer r.stage.Store(nil)
-	if r.Rounds <= 1 {
+	if !r.paired() {
 		r.stage.Store(&stage{round: 1, rounds: 1})
 		return r.round(ctx, subject)
 	}
 	var done []Row
-	for i := range r.Rounds {
-		row, err := r.compared(ctx, subject, stage{round: i + 1, rounds: r.Rounds})
+	for began := time.Now(); r.another(done, time.Since(began)); {
+		row, err := r.compared(ctx, subject, stage{len(done) + 1, r.Rounds, false})
 		if err != nil && len(done) == 0 {
 			return Row{}, err
 		}
@@ -98,6 +106,26 @@ func (r *Runner) measure(ctx context.Context, subject Subject) (Row, error) {
 	}
 	return Median(done, r.Rounds), nil
 }
+
+// A row with patience is measured until its spread is so small, in percent: the range of
+// the median is then within five. It is not measured more often than that.
+const (
+	enoughSpread = 2.5
+	mostRounds   = 25
+)
+
+// another says whether a row that took so long needs one more round.
+func (r *Runner) another(done []Row, took time.Duration) bool {
+	n := len(done)
+	if n < max(r.Rounds, 1) || took >= r.Patience || n >= mostRounds {
+		return n < max(r.Rounds, 1)
+	}
+	spread := Median(done, 0).Number("spread")
+	return spread == nil || n < trusted || *spread > enoughSpread
+}
+
+// paired says whether rows are measured in rounds, each just after the serial limit.
+func (s Settings) paired() bool { return s.Rounds > 1 || s.Patience > 0 }
 
 // compared measures a subject just after the serial limit.
 func (r *Runner) compared(ctx context.Context, subject Subject, now stage) (Row, error) {
@@ -189,10 +217,10 @@ func (r *Runner) inProcess(ctx context.Context, subject Subject,
 
 // byProgram lets a program sell the stock by itself.
 func (r *Runner) byProgram(ctx context.Context, subject Subject) (Counts, error) {
-	work := Assignment{Addresses: r.Servers.Addresses,
-		Password: r.Servers.config.Password, TTL: r.TTL, Clients: r.Clients,
-		Turns: max(r.Ops, 1), Poll: r.Pause(subject, r.Servers.Embedded())}
-	work.Lock, work.Stock = r.keys(subject)
+	key, stock := r.keys(subject)
+	work := Assignment{r.Servers.outside(lock.Env{Key: key, TTL: r.TTL}, r.Servers.Nodes()),
+		protocol.Workload{Stock: stock, Owners: r.Clients, Turns: max(r.Ops, 1),
+			Poll: r.Pause(subject, r.Servers.Embedded())}}
 	within, cancel := context.WithTimeout(ctx, r.limit()+r.Grace)
 	defer cancel()
 	part, err := subject.Sell(within, work)
@@ -254,6 +282,10 @@ type Settings struct {
 	// alternate with the serial limit.
 	Rounds int
 
+	// Patience is how long a row is measured in more rounds than that, as long as its
+	// ratio to the serial limit is not known well enough; 0: no more rounds follow.
+	Patience time.Duration
+
 	// Seed decides on the jitter and the tokens of all; 0 leaves them to chance.
 	Seed uint64
 
@@ -294,7 +326,7 @@ const enough = 1000
 // more turns than they do when they are few, with a stock to match.
 func (s Settings) size(subject Subject) (turns, stock int) {
 	turns, stock = s.Clients*max(s.Ops, 1), s.Stock
-	if isSerialLimit(subject) && s.Rounds > 1 && turns < enough {
+	if isSerialLimit(subject) && s.paired() && turns < enough {
 		stock, turns = stock*enough/turns, enough
 	}
 	return turns, stock

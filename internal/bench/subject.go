@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 // Kind says what a row is about.
@@ -39,6 +40,9 @@ type Subject struct {
 	// Unfit says why the row can't be measured with the settings of a run, "" when
 	// it can.
 	Unfit string
+
+	// Note is a line below the row, "" for none.
+	Note string
 
 	// OnlyReal says that the embedded servers lack what the lock needs.
 	OnlyReal bool
@@ -74,13 +78,11 @@ type Subject struct {
 	Poll time.Duration
 }
 
-// Assignment is what a program sells by itself.
+// Assignment is what a program sells by itself: behind the lock of Env, on whose first
+// node the stock is.
 type Assignment struct {
-	Addresses      []string // host:port of the servers; the first has the stock
-	Password       string   // theirs
-	Lock, Stock    string   // keys
-	TTL, Poll      time.Duration
-	Clients, Turns int
+	lock.Env
+	protocol.Workload
 }
 
 // Stock is a stock in another store than Redis that is sold without a lock: a

@@ -3,27 +3,22 @@ package bench
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
 )
 
 // Layout renders rows as text, one after the other, so that a row can be shown as soon as
-// it is measured. Numbers stand under their heads.
+// it is measured. Numbers stand under their heads, and every row is one line.
 type Layout struct {
-	// Width is how many columns the reader's terminal has, 0 when unknown. In
-	// a narrow one every row takes several lines.
+	// Width is how many columns the reader's terminal has, 0 when unknown. What it has no
+	// room for is left out.
 	Width int
 
 	// Name is how many columns the longest name has; 0 is for the ladder's.
 	Name int
-
-	// Paired adds what a run on real servers in several rounds has measured.
-	Paired bool
 }
-
-// wide is how many columns are used when it is unknown how many there are.
-const wide = 120
 
 // nameWidth is how many columns a name has: it fits "mutex-per-service" and "redlock (3 nodes)".
 const nameWidth = 17
@@ -49,45 +44,32 @@ func (t Layout) line(name string, figures []Figure, cell func(Figure) string) st
 	return strings.TrimRight(text, " ") + "\n"
 }
 
-// groups are the figures that have a column, by what stands on one line at least.
-func (t Layout) groups(r Row) (all [paired + 1][]Figure) {
+// columns are the figures that have a column, and for which there is room.
+func (t Layout) columns(r Row) (shown, leftOut []Figure) {
+	width := max(nameWidth, t.Name)
 	for _, f := range r.figures {
-		if f.Column.Width > 0 && (f.group != paired || t.Paired) {
-			all[f.group] = append(all[f.group], f)
-		}
-	}
-	return all
-}
-
-// lines are the figures of each line of a row.
-func (t Layout) lines(r Row) (lines [][]Figure) {
-	room := cmp.Or(t.Width, wide)
-	used := room
-	for _, group := range t.groups(r) {
-		width := 0
-		for _, f := range group {
+		if f.Column.Width > 0 {
+			shown = append(shown, f)
 			width += f.Column.Width
 		}
-		if last := len(lines) - 1; used+width > room {
-			lines = append(lines, group)
-			used = max(nameWidth, t.Name) + width
-		} else {
-			lines[last] = append(lines[last], group...)
-			used += width
-		}
 	}
-	return lines
+	for _, name := range dispensable {
+		i := slices.IndexFunc(shown, func(f Figure) bool { return f.Name == name })
+		if i < 0 || width <= cmp.Or(t.Width, width) {
+			continue
+		}
+		leftOut = append(leftOut, shown[i])
+		width -= shown[i].Column.Width
+		shown = slices.Delete(shown, i, i+1)
+	}
+	return shown, leftOut
 }
 
 // Head is what stands above rows with the figures of this one.
 func (t Layout) Head(r Row) string {
-	text, name := "", "rung"
-	for _, figures := range t.lines(r) {
-		text += t.line("", figures, func(f Figure) string { return f.Column.Top }) +
-			t.line(name, figures, func(f Figure) string { return f.Column.Head })
-		name = ""
-	}
-	return text
+	figures, _ := t.columns(r)
+	return t.line("", figures, func(f Figure) string { return f.Column.Top }) +
+		t.line("rung", figures, func(f Figure) string { return f.Column.Head })
 }
 
 // Row is one row. Lines that say what went wrong follow it.
@@ -96,28 +78,40 @@ func (t Layout) Row(r Row) string {
 	if nodes := r.Count("nodes"); nodes < r.meant {
 		name += fmt.Sprintf(" (%s)", Plural(nodes, "node"))
 	}
-	text := ""
-	for _, figures := range t.lines(r) {
-		text += t.line(name, figures, Figure.show)
-		name = ""
-	}
+	figures, _ := t.columns(r)
+	text := t.line(name, figures, Figure.show)
 	for _, note := range r.notes {
 		text += "  " + note + "\n"
 	}
 	return text
 }
 
-// Legend explains the heads of rows with the figures of this one.
+// Legend explains the heads of rows with the figures of this one, and names those that
+// there is no room for.
 func (t Layout) Legend(r Row) string {
 	text := ""
-	for _, group := range t.groups(r) {
-		for _, f := range group {
-			if f.Legend != "" {
-				text += strings.Join(history.Wrap(f.Legend, 79, 0), "\n") + "\n"
-			}
+	shown, leftOut := t.columns(r)
+	for _, f := range shown {
+		if f.Legend != "" {
+			text += wrapped(f.Legend)
 		}
 	}
-	return text + NotMeasured + ": not measured\n"
+	text += NotMeasured + ": not measured\n"
+	if len(leftOut) > 0 {
+		var heads []string
+		for _, f := range leftOut {
+			heads = append(heads, strings.TrimSpace(
+				strings.ReplaceAll(f.Column.Top+" "+f.Column.Head, "- ", "")))
+		}
+		text += wrapped("There was no room for: " + strings.Join(heads, ", ") +
+			". A wider terminal shows them, and so does a pipe.")
+	}
+	return text
+}
+
+// wrapped is a paragraph.
+func wrapped(text string) string {
+	return strings.Join(history.Wrap(text, 79, 0), "\n") + "\n"
 }
 
 // NotMeasured stands where a figure was not measured.
@@ -125,7 +119,7 @@ const NotMeasured = "–"
 
 // These are the digits of some columns.
 const (
-	Brief   = -1 // two after the point below 10, and one above
+	Brief   = -1 // three in all, and more only before the point
 	percent = -2 // none, of a share in percent
 )
 
@@ -147,10 +141,12 @@ func Decimal(x *float64, digits int) string {
 		return NotMeasured
 	case digits == percent:
 		return fmt.Sprintf("%.0f", 100**x)
-	case digits == Brief && *x < 10:
+	case digits == Brief && *x < 9.995:
 		digits = 2
-	case digits == Brief:
+	case digits == Brief && *x < 99.95:
 		digits = 1
+	case digits == Brief:
+		digits = 0
 	}
 	return fmt.Sprintf("%.*f", digits, *x)
 }

@@ -52,6 +52,15 @@ type Plan struct {
 	Empty  Row      // has the figures of the rows, and no values
 	Tables []string // a table's title each, "" for the only one
 
+	// Late makes more rows when the servers are there, of which it needs so many; nil
+	// when there are none.
+	Late  func(context.Context, *Servers) ([]Subject, error)
+	Nodes int
+
+	// Findings are what a run says, for the end: sentences, and tables. Nil when it says
+	// nothing.
+	Findings func(Report) []string
+
 	// Progress continues the name of the subject that is measured with how far
 	// it is. Any goroutine may call it.
 	Progress func() string

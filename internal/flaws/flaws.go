@@ -15,65 +15,66 @@ var table = []struct{ flaw, rungs string }{
 	{"crash_holding: orphaned", "bronze"},
 	{"crash_after_first_command: orphaned", "bronze silver"},
 	{"overrun_release: foreign release, two holders",
-		"silver silver/timestamp gold gold/script"},
+		"silver gold silver/timestamp gold/script"},
 	{"slow_get: foreign release", "platinum"},
-	{"slow_release: foreign release", "silver silver/timestamp gold gold/script"},
+	{"slow_release: foreign release", "silver gold silver/timestamp gold/script"},
 	{"overrun_overlap: two holders",
-		"silver silver/timestamp gold gold/script platinum diamond redlock"},
+		"silver gold platinum diamond redlock silver/timestamp gold/script"},
 	{"nested: self-deadlock",
-		"bronze silver silver/timestamp gold gold/script platinum diamond " +
-			"diamond/watchdog redlock"},
+		"bronze silver gold platinum diamond diamond/watchdog diamond/fenced " +
+			"redlock silver/timestamp gold/script"},
 	{"paused_holder: stale write",
-		"silver silver/timestamp gold gold/script platinum diamond " +
-			"diamond/watchdog reentrant reentrant/notify reentrant/fair " +
-			"reentrant/cohort redlock"},
+		"silver gold platinum diamond diamond/watchdog redlock " +
+			"reentrant/notify reentrant/fair reentrant/cohort reentrant " +
+			"silver/timestamp gold/script"},
 	{"failover: two holders",
-		"bronze silver silver/timestamp gold gold/script platinum diamond " +
-			"diamond/watchdog reentrant reentrant/notify reentrant/fenced " +
-			"reentrant/fair reentrant/cohort reentrant/readwrite"},
-	{"failover: stale write", "reentrant/fenced reentrant/readwrite"},
+		"bronze silver gold platinum diamond diamond/watchdog diamond/fenced " +
+			"reentrant/notify reentrant/fair reentrant/cohort reentrant " +
+			"reentrant/readwrite reentrant/fenced silver/timestamp gold/script"},
+	{"failover: stale write", "diamond/fenced reentrant/readwrite reentrant/fenced"},
 	{"node_restart: two holders",
-		"bronze silver silver/timestamp gold gold/script platinum diamond " +
-			"diamond/watchdog reentrant reentrant/notify reentrant/fenced " +
-			"reentrant/fair reentrant/cohort redlock reentrant/readwrite"},
+		"bronze silver gold platinum diamond diamond/watchdog diamond/fenced " +
+			"redlock reentrant/notify reentrant/fair reentrant/cohort reentrant " +
+			"reentrant/readwrite reentrant/fenced silver/timestamp gold/script"},
 	{"clock_jump: two holders",
-		"silver gold gold/script platinum diamond diamond/watchdog reentrant " +
-			"reentrant/notify reentrant/fenced reentrant/fair reentrant/cohort " +
-			"redlock reentrant/readwrite"},
+		"silver gold platinum diamond diamond/watchdog diamond/fenced " +
+			"redlock reentrant/notify reentrant/fair reentrant/cohort reentrant " +
+			"reentrant/readwrite reentrant/fenced gold/script"},
 	{"client_clock_skew: two holders, foreign release", "silver/timestamp"},
 	{"lost_reply: self-deadlock",
-		"bronze silver silver/timestamp gold gold/script platinum diamond " +
-			"diamond/watchdog"},
+		"bronze silver gold platinum diamond diamond/watchdog diamond/fenced " +
+			"silver/timestamp gold/script"},
 	{"lost_release_reply: foreign release",
-		"bronze silver silver/timestamp gold gold/script"},
+		"bronze silver gold silver/timestamp gold/script"},
 	{"unlock_not_held: foreign release, false success",
-		"bronze silver silver/timestamp gold gold/script"},
+		"bronze silver gold silver/timestamp gold/script"},
 	{"late_grant: two holders",
-		"silver silver/timestamp gold gold/script platinum diamond"},
+		"silver gold platinum diamond silver/timestamp gold/script"},
 	{"cancelled_context: orphaned",
-		"bronze silver silver/timestamp gold gold/script platinum diamond " +
-			"redlock"},
+		"bronze silver gold platinum diamond redlock silver/timestamp " +
+			"gold/script"},
 	{"hung_worker: orphaned",
-		"bronze diamond/watchdog reentrant reentrant/notify reentrant/fenced " +
-			"reentrant/fair reentrant/cohort reentrant/readwrite"},
+		"bronze diamond/watchdog diamond/fenced reentrant/notify " +
+			"reentrant/fair reentrant/cohort reentrant reentrant/readwrite " +
+			"reentrant/fenced"},
 	{"lost_lease_told: not told",
-		"bronze silver silver/timestamp gold gold/script platinum diamond " +
-			"redlock"},
+		"bronze silver gold platinum diamond redlock silver/timestamp " +
+			"gold/script"},
 	{"oversell: lost update",
-		"silver silver/timestamp gold gold/script platinum diamond redlock"},
+		"silver gold platinum diamond redlock silver/timestamp gold/script"},
 	{"abandoned_acquire: orphaned", "bronze silver"},
 	{"partitioned_holder: not told",
-		"silver silver/timestamp gold gold/script platinum diamond redlock"},
+		"silver gold platinum diamond redlock silver/timestamp gold/script"},
 	{"unlock_expired: false success", "silver/timestamp"},
 	{"late_own_release: foreign release",
-		"silver silver/timestamp gold gold/script platinum"},
+		"silver gold platinum silver/timestamp gold/script"},
 	{"nothing_left: left behind", "bronze silver silver/timestamp"},
 	{"failed_unlock: orphaned", "bronze"},
 	{"compare_twice: foreign release",
-		"silver silver/timestamp gold gold/script platinum"},
-	{"tokens_rise: unavailable", "reentrant/fenced reentrant/readwrite"},
+		"silver gold platinum silver/timestamp gold/script"},
+	{"tokens_rise: unavailable", "diamond/fenced reentrant/readwrite reentrant/fenced"},
 	{"two_owners_one_process: two holders, foreign release",
-		"bronze silver silver/timestamp gold gold/script"},
+		"bronze silver gold silver/timestamp gold/script"},
 	{"refused_by_itself: self-deadlock", "bronze silver"},
 	{"reader_failover: two holders", "reentrant/readwrite"},
 }
@@ -107,7 +108,7 @@ var Safety = []Step{
 	{"platinum", 2, ""},
 	{"diamond", 3, ""},
 	{"diamond/watchdog", 4, "renewal_fails_once: two holders"},
-	{"reentrant/fenced", 5, "tokens_rise: wrong token"},
+	{"diamond/fenced", 5, "tokens_rise: wrong token"},
 	{"redlock", 4, "nodes_down: unavailable"},
 }
 

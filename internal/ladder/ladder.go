@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockladder/lockladder/bronze"
 	"github.com/lockladder/lockladder/diamond"
+	"github.com/lockladder/lockladder/diamond/fenced"
 	"github.com/lockladder/lockladder/diamond/watchdog"
 	"github.com/lockladder/lockladder/gold"
 	"github.com/lockladder/lockladder/gold/script"
@@ -20,7 +21,7 @@ import (
 	"github.com/lockladder/lockladder/reentrant"
 	"github.com/lockladder/lockladder/reentrant/cohort"
 	"github.com/lockladder/lockladder/reentrant/fair"
-	"github.com/lockladder/lockladder/reentrant/fenced"
+	reentrantfenced "github.com/lockladder/lockladder/reentrant/fenced"
 	"github.com/lockladder/lockladder/reentrant/notify"
 	"github.com/lockladder/lockladder/reentrant/readwrite"
 	"github.com/lockladder/lockladder/silver"
@@ -37,6 +38,19 @@ const (
 	Shapes  Arc = "Shapes"
 	History Arc = "History"
 )
+
+// Arcs are in the order in which they are climbed.
+var Arcs = []Arc{Safety, Waiting, Shapes, History}
+
+// Asks is the question that the arc's rungs answer, one after the other.
+func (a Arc) Asks() string {
+	return map[Arc]string{
+		Safety:  "what if the holder crashes, is slow or comes late?",
+		Waiting: "who gets the lock next, and how does it learn of that?",
+		Shapes:  "what if an owner asks twice, or wants only to read?",
+		History: "how did people do it before?",
+	}[a]
+}
 
 // Rung is one stage of the ladder.
 type Rung struct {
@@ -63,7 +77,7 @@ type Rung struct {
 	Flaws []lock.Flaw
 }
 
-// Rungs are all rungs in the order of the syllabus.
+// Rungs are all rungs, arc by arc, in the order in which each is climbed.
 var Rungs = complete([]Rung{
 	{
 		Name:  "bronze",
@@ -80,28 +94,12 @@ var Rungs = complete([]Rung{
 		Changes: []string{"Lock.TryLock"},
 	},
 	{
-		Name:    "silver/timestamp",
-		Arc:     History,
-		Parent:  "silver",
-		Idea:    "the deadline is the value, GETSET takes over",
-		Build:   lock.On(timestamp.New),
-		Changes: []string{"Lock.TryLock"},
-	},
-	{
 		Name:    "gold",
 		Arc:     Safety,
 		Parent:  "silver",
 		Idea:    "SET NX PX: the lock and its lease in one command",
 		Build:   lock.On(gold.New),
 		Changes: []string{"Lock.TryLock"},
-	},
-	{
-		Name:    "gold/script",
-		Arc:     History,
-		Parent:  "gold",
-		Idea:    "the same atomic step as a Lua script",
-		Build:   lock.On(script.New),
-		Changes: []string{"acquireSource", "acquire", "Lock.TryLock"},
 	},
 	{
 		Name:    "platinum",
@@ -131,15 +129,25 @@ var Rungs = complete([]Rung{
 			"Lock.watch"},
 	},
 	{
-		Name:   "reentrant",
-		Arc:    Shapes,
+		Name:   "diamond/fenced",
 		Parent: "diamond/watchdog",
-		Idea:   "the server knows the owner, so asking again changes nothing",
-		Build:  lock.On(reentrant.New),
+		Arc:    Safety,
+		Idea:   "every grant has a fencing token, higher than the last",
+		Build:  lock.On(fenced.New),
 		Renews: true,
-		Changes: []string{"acquireSource", "acquire", "Lock", "Lock.TryLock",
-			"Lock.tryLock", "Lock.reenter", "Lock.Lock", "Lock.Unlock",
-			"Lock.release", "Lock.watch"},
+		Changes: []string{"acquireSource", "acquire", "Lock", "_", "Lock.TryLock",
+			"Lock.watch", "Lock.Token"},
+	},
+	{
+		Name:   "redlock",
+		Arc:    Safety,
+		Parent: "diamond",
+		Idea:   "a majority of independent nodes",
+		Nodes:  5,
+		Build:  lock.OnAll(redlock.New),
+		Changes: []string{"Lock", "node", "New", "Lock.TryLock", "Lock.Lock",
+			"Lock.Unlock", "Lock.release", "Lock.quorum", "Lock.drift",
+			"Lock.ask", "answer", "Lock.askNode"},
 	},
 	{
 		Name:   "reentrant/notify",
@@ -150,15 +158,6 @@ var Rungs = complete([]Rung{
 		Renews: true,
 		Changes: []string{"Lock", "New", "Lock.tryLock", "Lock.Lock",
 			"Lock.release"},
-	},
-	{
-		Name:    "reentrant/fenced",
-		Arc:     Safety,
-		Parent:  "reentrant",
-		Idea:    "every grant has a fencing token, higher than the last",
-		Build:   lock.On(fenced.New),
-		Renews:  true,
-		Changes: []string{"Lock", "_", "Lock.tryLock", "Lock.Token"},
 	},
 	{
 		Name:   "reentrant/fair",
@@ -182,15 +181,15 @@ var Rungs = complete([]Rung{
 			"Lock.release", "Lock.watch", "Lock.giveUp", "Lock.keys"},
 	},
 	{
-		Name:   "redlock",
-		Arc:    Safety,
-		Parent: "diamond",
-		Idea:   "a majority of independent nodes",
-		Nodes:  5,
-		Build:  lock.OnAll(redlock.New),
-		Changes: []string{"Lock", "node", "New", "Lock.TryLock", "Lock.Lock",
-			"Lock.Unlock", "Lock.release", "Lock.quorum", "Lock.drift",
-			"Lock.ask", "answer", "Lock.askNode"},
+		Name:   "reentrant",
+		Arc:    Shapes,
+		Parent: "diamond/watchdog",
+		Idea:   "the server knows the owner, so asking again changes nothing",
+		Build:  lock.On(reentrant.New),
+		Renews: true,
+		Changes: []string{"acquireSource", "acquire", "Lock", "Lock.TryLock",
+			"Lock.tryLock", "Lock.reenter", "Lock.Lock", "Lock.Unlock",
+			"Lock.release", "Lock.watch"},
 	},
 	{
 		Name:   "reentrant/readwrite",
@@ -201,6 +200,31 @@ var Rungs = complete([]Rung{
 		Renews: true,
 		Changes: []string{"Lock", "Lock.TryLock", "Lock.tryLock", "Lock.reenter",
 			"Lock.Lock", "Lock.Unlock", "Lock.release", "Lock.watch"},
+	},
+	{
+		Name:    "reentrant/fenced",
+		Arc:     Shapes,
+		Parent:  "reentrant",
+		Idea:    "re-entry and fencing tokens in one lock, to import",
+		Build:   lock.On(reentrantfenced.New),
+		Renews:  true,
+		Changes: []string{"Lock", "_", "Lock.tryLock", "Lock.Token"},
+	},
+	{
+		Name:    "silver/timestamp",
+		Arc:     History,
+		Parent:  "silver",
+		Idea:    "the deadline is the value, GETSET takes over",
+		Build:   lock.On(timestamp.New),
+		Changes: []string{"Lock.TryLock"},
+	},
+	{
+		Name:    "gold/script",
+		Arc:     History,
+		Parent:  "gold",
+		Idea:    "the same atomic step as a Lua script",
+		Build:   lock.On(script.New),
+		Changes: []string{"acquireSource", "acquire", "Lock.TryLock"},
 	},
 })
 
@@ -217,6 +241,11 @@ func complete(rungs []Rung) []Rung {
 		}
 	}
 	return rungs
+}
+
+// Rungs are those of the arc.
+func (a Arc) Rungs() []Rung {
+	return slices.DeleteFunc(slices.Clone(Rungs), func(r Rung) bool { return r.Arc != a })
 }
 
 // Short is the rung's name where directories are left out, such as watchdog. Of two rungs

@@ -21,10 +21,14 @@ func TestEveryRungSaysWhatItIs(t *testing.T) {
 		if rung.Step > 0 {
 			steps = append(steps, rung.Name)
 		}
-		assert.True(t, seen[rung.Parent], "the parent of %s precedes it", rung.Name)
+		parent, err := ladder.Find(rung.Parent)
+		assert.True(t, err == nil && parent.Arc != rung.Arc || seen[rung.Parent],
+			"the parent of %s precedes it, or is in another arc", rung.Name)
 		assert.False(t, seen[rung.Name], "%s is there twice", rung.Name)
 		seen[rung.Name] = true
 		assert.NotEmpty(t, rung.Idea)
+		assert.NotEmpty(t, rung.Arc.Asks())
+		assert.Equal(t, rung.Arc == ladder.Safety, rung.Step > 0)
 		assert.NotEmpty(t, rung.Flaws, "no lock is perfect")
 	}
 	for i, step := range flaws.Safety {

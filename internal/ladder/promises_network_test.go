@@ -104,7 +104,7 @@ func TestAnOwnerIsFoundWithoutTheCounterOfItsTokens(t *testing.T) {
 
 // A counter that can't count grants nothing, and leaves no lock behind.
 func TestACounterThatFailsLeavesTheLockFree(t *testing.T) {
-	promised(t, fenced, func(p *promise) {
+	promised(t, counting, func(p *promise) {
 		ready(p.a).Does(func() {
 			require.NoError(p.t, p.b.Redis().Set(p.Context(),
 				lock.SecondKey(locktest.Key, "token"), "no number", 0).Err())

@@ -50,6 +50,9 @@ var (
 	fenced    = named("reentrant/fenced")
 )
 
+// counting are the rungs whose every grant has a fencing token.
+func counting(r ladder.Rung) bool { return r.Name == "diamond/fenced" || fenced(r) }
+
 // rousing are the rungs whose waiters are woken by the release of any process.
 func rousing(r ladder.Rung) bool {
 	return slices.Contains([]string{"reentrant/notify", "reentrant/fair",

@@ -123,7 +123,7 @@ func Options(rung ladder.Rung) []scenarios.Option {
 	switch rung.Name {
 	case "silver/timestamp":
 		options = append(options, scenarios.LeaseInValue(Deadline))
-	case "reentrant/fenced":
+	case "diamond/fenced", "reentrant/fenced":
 		options = append(options, scenarios.CountedTokens(),
 			scenarios.Keeps(counter))
 	case "reentrant/readwrite":

@@ -14,15 +14,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
-
-	"github.com/lockladder/lockladder/internal/servers/proxy"
 )
 
 // Redis is one redis-server. It keeps nothing on disk. Stop must be called.
 type Redis struct {
 	*Server
 	replica  *Redis // see Replicate
-	link     *proxy.Proxy
 	promoted atomic.Bool
 }
 
@@ -102,7 +99,6 @@ func client(addr, password string) *redis.Client {
 // Stop kills the server and removes its directory. It may be called twice.
 func (r *Redis) Stop() {
 	if r.replica != nil {
-		r.link.Close()
 		r.replica.Stop()
 	}
 	r.Server.Stop()

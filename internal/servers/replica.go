@@ -6,24 +6,23 @@ import (
 	"fmt"
 	"net"
 	"strings"
-
-	"github.com/lockladder/lockladder/internal/servers/proxy"
 )
 
 // Replicate starts a replica of the server, waits until it has what the server
-// has, and then holds replication back, so that later writes never reach it.
+// has, and then cuts it off, so that later writes never reach it.
 func (r *Redis) Replicate() error {
-	link, err := proxy.Listen(r.Addr())
+	ctx := context.Background()
+	replica, err := r.StartReplica(ctx, r.Addr())
 	if err != nil {
 		return err
 	}
-	replica, err := r.StartReplica(context.Background(), link.Addr())
-	if err != nil {
-		link.Close()
-		return err
+	rdb := replica.Client()
+	defer rdb.Close()
+	if err := rdb.Do(ctx, "REPLICAOF", "NO", "ONE").Err(); err != nil {
+		replica.Stop()
+		return fmt.Errorf("hold replication back: %w", err)
 	}
-	link.Set(proxy.Weather{Swallow: proxy.Both})
-	r.replica, r.link = replica, link
+	r.replica = replica
 	return nil
 }
 
@@ -51,19 +50,13 @@ func (r *Redis) StartReplica(ctx context.Context, at string) (*Redis, error) {
 	return replica, nil
 }
 
-// Promote kills the server and makes its replica the master. Addr is the
-// replica's from then on, until Restore.
+// Promote kills the server. Its replica is the master from then on, and Addr the
+// replica's, until Restore.
 func (r *Redis) Promote() error {
 	if r.replica == nil {
 		return errors.New("there is no replica to promote")
 	}
 	r.Kill()
-	r.link.Close()
-	rdb := r.replica.Client()
-	defer rdb.Close()
-	if err := rdb.Do(context.Background(), "REPLICAOF", "NO", "ONE").Err(); err != nil {
-		return fmt.Errorf("promote a replica: %w", err)
-	}
 	r.promoted.Store(true)
 	return nil
 }
@@ -73,9 +66,8 @@ func (r *Redis) Restore() error {
 	if r.replica == nil {
 		return nil
 	}
-	r.link.Close()
 	r.replica.Stop()
-	r.replica, r.link = nil, nil
+	r.replica = nil
 	if !r.promoted.Swap(false) {
 		return nil
 	}

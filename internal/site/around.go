@@ -35,6 +35,7 @@ type group struct {
 // entry is a page in a list.
 type entry struct {
 	Path, Title string
+	Arc         ladder.Arc // that begins here
 	Here        bool
 	Below       []entry // the levels, or the exercises, beside one of them
 }
@@ -53,8 +54,12 @@ func (s *Site) around(p *page) {
 	}
 	for _, g := range s.groups() {
 		shown := group{Title: g.title}
+		arc := ladder.Arc("")
 		for _, file := range g.files {
 			e := s.entry(file)
+			if rung, is := rungOf(file); is && rung.Arc != arc {
+				arc, e.Arc = rung.Arc, rung.Arc
+			}
 			e.Here = file == p.File
 			switch {
 			case file == levelsPage && (e.Here || strings.HasPrefix(p.File, LevelDir)):
@@ -116,21 +121,15 @@ func (s *Site) exercises() (all []string) {
 	return all
 }
 
-// ways are the other pages about the rung that a page, an exercise or a level is about.
+// ways are the other pages about the rung that a page, an exercise or a level is about. Its
+// exercise is none of them: its page shows the solution, and the one before has the link.
 func (s *Site) ways(file string) (some []entry) {
 	rung, is := rungOf(file)
 	if !is {
 		return nil
 	}
-	for _, other := range append(s.documents(rung.Page()), s.documents(exerciseOf(rung))...) {
-		if other == file {
-			continue
-		}
-		e := s.entry(other)
-		if other == exerciseOf(rung) {
-			e.Title = "Exercise " + rung.Short()
-		}
-		some = append(some, *e)
+	if pages := s.documents(rung.Page()); len(pages) > 0 && file != rung.Page() {
+		some = append(some, *s.entry(rung.Page()))
 	}
 	if file != LevelFile(rung.Name) {
 		some = append(some, levels(Levels, rung.Name)...)

@@ -35,7 +35,7 @@ type Level struct {
 //go:embed levels.json
 var levelsText []byte
 
-// Levels are in the order of the workshop: from bronze's orphan to fenced's proof.
+// Levels are in the order of the workshop: from bronze's orphan to fenced's proof, and one on re-entry.
 var Levels = func() (all []Level) {
 	if err := json.Unmarshal(levelsText, &all); err != nil {
 		panic("levels.json: " + err.Error())

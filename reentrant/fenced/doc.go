@@ -1,31 +1,17 @@
-// Package fenced is a lock that numbers its grants, so that a storage can
-// turn a late writer away.
-//
-// The scenario is Kleppmann's, in "How to do distributed locking": a client
-// pauses, its lease ends, another one writes, and the first one wakes and
-// writes as well.
+// Package fenced is the lock of package reentrant with the fencing tokens of
+// diamond/fenced: the one to import where functions that hold the lock call
+// others that take it, and a storage can turn a late writer away.
 //
 // # What changed
 //
-// A counter stands beside the lock. The acquire script raises it with INCR in
-// the same step that grants the lock, and returns the new value: the fencing
-// token. Token tells it. The holder sends it with every write, and the
-// storage refuses a token that is lower than one it has seen.
+// A counter stands beside the lock, and the script that grants the lock raises
+// it with INCR and returns the new value. Token returns it. The documentation of
+// diamond/fenced says what the holder and the storage do with it, and why the
+// counter must never be removed.
 //
-//	 1 s  A holds the lock with token 33. Its process stops.
-//	10 s  The lease ends. B gets the lock with token 34 and writes.
-//	31 s  A wakes and writes with token 33. The storage has seen 34: refused.
-//
-// Tokens rise strictly over all grants of the key. Entering once more keeps
-// the token, for it is the same grant. So does asking again after a lost
-// reply: the script finds its own owner id and reads the counter, which
-// nobody can have raised meanwhile.
-//
-// The counter is never removed and has no lease. It must outlive every lock,
-// or it would begin at 1 again. So it must not be evicted either, as an allkeys
-// policy may do when a server runs out of memory. A volatile policy takes the
-// lock's own key instead, which has a TTL: see below. That costs one small key
-// for each name that was ever locked.
+// Entering once more keeps the token, for it is the same grant. So does asking
+// again after a lost reply: the script finds its own owner id and reads the
+// counter, which nobody can have raised meanwhile.
 //
 // If the counter is gone all the same, the owner that is inside stays the
 // owner. It enters again with the token that it has. After a lost reply it
@@ -46,34 +32,18 @@
 //
 // # What still breaks
 //
-// A token does nothing by itself. The storage must check it, at the moment of
-// the write, and must remember the highest one. Redis cannot do that for a
-// file or a table. A storage that can compare a token can often compare a
-// version instead, and then needs no lock to be safe.
-//
-//   - failover: the replica that is promoted may not have seen the last INCR.
-//     The counter goes back, and the next grant has a token that was given
-//     before. The storage cannot tell the two apart: A's late write is taken.
-//     A server that restarts empty, or evicts the counter, does the same.
-//   - tokens_rise: tokens rise as long as the counter lives. When the server
-//     has lost it, the storage refuses every holder until the tokens have
-//     caught up.
-//   - node_restart, clock_jump: there are still two holders. Their writes are
-//     ordered as long as the counter has survived, their other work is not.
-//   - Eviction lets B in beside A, as in watchdog: use maxmemory-policy
-//     noeviction, or a server without a cache.
+//   - failover, tokens_rise, node_restart, clock_jump: as in diamond/fenced.
+//   - A server that evicts the lock or the counter, as there.
 //   - hung_worker: the watchdog's price.
 //   - A command in flight may outlast its caller's context, and one that was
 //     not answered may arrive late, as in reentrant.
 //   - A holder whose work uses up the client's pool loses its lease, as in
 //     watchdog. A shared handle lets two jobs in, as in reentrant.
 //
-// In a Redis Cluster whose slot is being moved, a script with two keys of which
-// one is missing is answered TRYAGAIN. The counter stays and the lock comes and
-// goes, so nothing is granted until the move has finished; TryLock and Lock
-// return the error.
+// A Redis Cluster whose slot is being moved answers TRYAGAIN, as diamond/fenced
+// explains.
 //
 // # See it fail
 //
-//	go test ./reentrant/fenced -red=failover
+//	go test ./reentrant/fenced -red=tokens_rise
 package fenced

@@ -373,6 +373,10 @@ func (c *checking) print(took time.Duration) {
 		fmt.Fprintf(c.out, "%-24s %-22s %s\n", r.Scenario, r.Invariant, c.verdict(r))
 	}
 	fmt.Fprintf(c.out, "\n%s; %v\n", c.summary(), took.Round(time.Second))
+	if c.only == nil {
+		fmt.Fprintln(c.out, "random worlds aren't played: a program has no virtual time,"+
+			" see docs/swarm.md")
+	}
 	for _, line := range append(c.unlikeDeclared(), c.withoutVerdict()...) {
 		fmt.Fprintln(c.out, line)
 	}

@@ -3,7 +3,6 @@ package explore_test
 import (
 	"context"
 	"errors"
-	"iter"
 	"regexp"
 	"runtime"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -22,7 +20,7 @@ import (
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
-// The claims of the articles, settled by running them: docs/claims.md.
+// The claims of the articles, settled by running them: docs/sources.md.
 
 func TestClaimWhenATimestampLockExpiresOneClientAloneTakesItOver(t *testing.T) {
 	t.Parallel()
@@ -129,161 +127,24 @@ func TestClaimASingleRedisEnsuresMutualExclusionOnlyWithoutALease(t *testing.T) 
 	}
 }
 
-// orders are all ways to shuffle the steps of two buyers: 0 is the one, 1 the
-// other.
-func orders(steps int) (all [][]int) {
-	var put func(order []int, left [2]int)
-	put = func(order []int, left [2]int) {
-		if left == [2]int{} {
-			all = append(all, append([]int(nil), order...))
-		}
-		for buyer := range 2 {
-			if left[buyer] > 0 {
-				left[buyer]--
-				put(append(order, buyer), left)
-				left[buyer]++
-			}
-		}
-	}
-	put(nil, [2]int{steps, steps})
-	return all
-}
-
-func TestClaimTwoBuyersAtOnceMakeTheStockFallByTwoWhenTheDecrementIsAtomic(
-	t *testing.T) {
-	const stock = 2
-	byOne, negative := 0, 0
-	for _, order := range orders(2) {
-		// Each reads and then says "one less", or writes back one less.
-		atomically, written := stock, stock
-		last := 1 // of another stock, with one left
-		var read, seen [2]int
-		var done [2]int
-		for _, buyer := range order {
-			if done[buyer]++; done[buyer] == 1 {
-				read[buyer], seen[buyer] = written, last
-				continue
-			}
-			atomically--
-			written = read[buyer] - 1
-			if seen[buyer] > 0 {
-				last--
-			}
-		}
-		assert.Equal(t, stock-2, atomically, order)
-		if written == stock-1 {
-			byOne++
-		}
-		if last < 0 {
-			negative++
-		}
-	}
-	assert.Equal(t, 4, byOne, "orders in which one write is lost")
-	assert.Equal(t, 4, negative, "orders in which the last item is sold twice")
-}
-
-// The recursion of [wukong], with its sleep and without.
+// The recursion of [wukong], with its sleep.
 func TestClaimTheSleepDoesNotKeepTheRecursionFromGrowingTheStack(t *testing.T) {
-	locktest.Long(t, "it sleeps thousands of times")
-	depth := func(pause, wait time.Duration) (calls int, grown uint64) {
-		synctest.Test(t, func(*testing.T) {
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			end := time.Now().Add(wait)
-			var retry func() int
-			retry = func() int {
-				calls++
-				if !time.Now().Before(end) {
-					runtime.ReadMemStats(&after)
-					return calls
-				}
-				time.Sleep(pause)
-				return retry() + 0
+	locktest.Long(t, "it sleeps a hundred thousand times")
+	synctest.Test(t, func(t *testing.T) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		end := time.Now().Add(3 * time.Hour)
+		var retry func() int
+		retry = func() int {
+			if !time.Now().Before(end) {
+				runtime.ReadMemStats(&after)
+				return 1
 			}
-			retry()
-			grown = after.StackInuse - min(before.StackInuse, after.StackInuse)
-		})
-		return calls, grown
-	}
-	calls, grown := depth(100*time.Millisecond, 3*time.Hour)
-	assert.Equal(t, 108_001, calls, "one frame for each attempt")
-	assert.Greater(t, grown, uint64(108_001*16), "bytes of stack")
-	more, _ := depth(10*time.Millisecond, 18*time.Minute)
-	assert.Equal(t, calls, more, "the sleep only slows the growth")
-}
-
-func TestClaimWATCHPreventsOverselling(t *testing.T) {
-	m, rdb := served(t)
-	refused := 0
-	all := orders(3)
-	for _, order := range all {
-		require.NoError(t, m.Set("stock", "1"))
-		var buyers [2]func() (string, bool)
-		for i := range buyers {
-			next, stop := iter.Pull(buys(t.Context(), rdb))
-			defer stop()
-			buyers[i] = next
+			time.Sleep(100 * time.Millisecond)
+			return 1 + retry()
 		}
-		sold := 0
-		for _, i := range order {
-			switch did, _ := buyers[i](); did {
-			case "sold":
-				sold++
-			case "refused":
-				refused++
-			}
-		}
-		left, err := m.Get("stock")
-		require.NoError(t, err)
-		assert.Equal(t, "0", left, order)
-		assert.Equal(t, 1, sold, order)
-	}
-	assert.Len(t, all, 20)
-	assert.Positive(t, refused, "some EXEC is refused")
-}
-
-// buys buys in three steps, and says what each has done: WATCH, GET, and the decision
-// with MULTI to EXEC.
-func buys(ctx context.Context, rdb *redis.Client) iter.Seq[string] {
-	return func(did func(string) bool) {
-		last := "sold out"
-		err := rdb.Watch(ctx, func(tx *redis.Tx) error {
-			did("watches")
-			left, err := tx.Get(ctx, "stock").Int()
-			did("looks")
-			if err != nil || left < 1 {
-				return err
-			}
-			_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
-				return p.Decr(ctx, "stock").Err()
-			})
-			last = "sold"
-			return err
-		}, "stock")
-		if errors.Is(err, redis.TxFailedErr) {
-			last = "refused"
-		}
-		did(last)
-	}
-}
-
-// served is a server, and a client of it.
-func served(t *testing.T) (*miniredis.Miniredis, *redis.Client) {
-	m := miniredis.RunT(t)
-	rdb := redis.NewClient(&redis.Options{Addr: m.Addr()})
-	t.Cleanup(func() { rdb.Close() })
-	return m, rdb
-}
-
-func TestClaimHSETTakesNeitherNXNorPX(t *testing.T) {
-	_, rdb := served(t)
-	ctx := t.Context()
-	err := rdb.Do(ctx, "HSET", "lock", "thread-7", 1, "NX", "PX", 10000).Err()
-	assert.ErrorContains(t, err, "wrong number of arguments")
-	// With one word less it is worse: the words are taken for fields.
-	require.NoError(t, rdb.Do(ctx, "HSET", "lock", "thread-7", 1, "NX",
-		"PX").Err())
-	assert.Equal(t, map[string]string{"thread-7": "1", "NX": "PX"},
-		rdb.HGetAll(ctx, "lock").Val())
-	assert.Equal(t, time.Duration(-1), rdb.TTL(ctx, "lock").Val())
+		assert.Equal(t, 108_001, retry(), "one frame for each attempt")
+		assert.Greater(t, after.StackInuse, before.StackInuse+108_001*16,
+			"bytes of stack")
+	})
 }

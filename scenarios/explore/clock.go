@@ -93,7 +93,7 @@ func (c *controller) moveToLeaseEnd(meanwhile func()) {
 	defer timer.Stop()
 	for moving := true; moving; {
 		select {
-		case <-c.arrived:
+		case <-c.Arrived:
 		case <-timer.C:
 			moving = false
 		}
@@ -116,7 +116,7 @@ func (c *controller) moveToArrival() bool {
 	defer timer.Stop()
 	for {
 		select {
-		case <-c.arrived:
+		case <-c.Arrived:
 		case <-timer.C:
 			return false
 		}

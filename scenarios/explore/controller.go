@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"testing/synctest"
 	"time"
 
@@ -31,7 +30,6 @@ type controller struct {
 	waiting []*flight
 	closed  bool
 	flooded atomic.Bool // everything passes at once
-	arrived chan struct{}
 
 	epoch   time.Time     // what the servers' clocks say when a run begins
 	scripts *node.Scripts // what scripts did, in all runs; nil keeps nothing
@@ -64,14 +62,6 @@ func (c *controller) open(w *lab.World, clients int) {
 	c.rewind()
 }
 
-func (c *controller) Run(t *testing.T, live func() error) error {
-	t.Helper()
-	return c.Bubble.Run(t, func() error {
-		c.arrived = make(chan struct{}, 1) // of the bubble
-		return live()
-	})
-}
-
 // Wait lets everything pass that is not on its way: see hold.
 func (c *controller) Wait(order.Turn) bool {
 	c.mu.Lock()
@@ -81,13 +71,6 @@ func (c *controller) Wait(order.Turn) bool {
 
 // Play does nothing: a run's actions are taken one by one.
 func (c *controller) Play(func() bool) error { return nil }
-
-func (c *controller) Notice() {
-	select {
-	case c.arrived <- struct{}{}:
-	default:
-	}
-}
 
 func (c *controller) Close() {
 	c.mu.Lock()

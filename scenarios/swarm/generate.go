@@ -12,6 +12,7 @@ type Offers struct {
 	Nodes  int  // that it takes
 	Nested bool // the same handle may lock again
 	Shared bool // it is a lock.ReadWrite
+	Fixed  bool // it can be told not to renew its lease
 }
 
 const (
@@ -38,20 +39,33 @@ var (
 
 	ofCommands = []Kind{LateRequest, LateReply, LostRequest, LostReply, Hangs, ErrorReply,
 		DiesBefore, DiesAfter}
-	ofProcesses = []Kind{Dies, Stops}
-	ofNodes     = []Kind{Restart, Failover, Flush, Deleted, Full, Down, Clock}
+	ofProcesses = []Kind{Dies, Stops, CutOff}
+	ofNodes     = []Kind{Restart, Failover, Flush, Deleted, Full, Down, Clock, Errors}
 )
 
 // New makes the n-th story of a seed, for a lock that offers this.
 func New(seed, n uint64, offers Offers) Story {
 	g := generator{rand.New(rand.NewPCG(seed, n)), offers}
 	s := Story{Key: pick(g, keys...), Lease: pick(g, leases...),
-		Nodes: max(offers.Nodes, 1), Repeats: g.chance(0.1)}
+		Nodes: max(offers.Nodes, 1), Repeats: g.chance(0.1), Together: g.chance(0.15),
+		Fixed: offers.Fixed && g.chance(0.05)}
 	for p := range min(pick(g, 1, 2, 2, 2, 2, 3, 4), g.most()) {
 		s.Processes = append(s.Processes, g.process(string(rune('A'+p))))
 	}
+	if g.chance(0.1) {
+		s.alike()
+	}
 	s.Faults = g.faults(s)
 	return s
+}
+
+// alike has all owners do what the first one does.
+func (s *Story) alike() {
+	for i, p := range s.Processes {
+		for j := range p.Owners {
+			s.Processes[i].Owners[j].Steps = s.Processes[0].Owners[0].Steps
+		}
+	}
 }
 
 // generator makes the parts of a story.
@@ -93,8 +107,12 @@ func (g generator) process(name string) Process {
 	return p
 }
 
-// work is how long somebody works: from no time to more than a lease.
+// work is how long somebody works: from no time to more than a lease, and now and then
+// to many leases.
 func (g generator) work() time.Duration {
+	if g.chance(0.05) {
+		return g.between(2*Lease, 5*Lease)
+	}
 	return pick(g, 0, 0, g.between(milli, second), g.between(second, Lease), Lease,
 		g.between(Lease, 2*Lease))
 }
@@ -114,24 +132,29 @@ func (g generator) steps() (steps []Step) {
 	return steps
 }
 
-// section is a critical section, with one inside at times.
+// section is a critical section, with others inside at times.
 func (g generator) section() (steps []Step) {
-	lock := Step{After: pick(g, 0, 0, g.between(0, second), g.between(0, 2*Lease)),
-		Verb: pick(g, TryLock, Lock, Lock)}
+	lock := Step{Verb: pick(g, TryLock, Lock, Lock),
+		After: pick(g, 0, 0, g.between(0, second), g.between(0, 2*Lease), Lease)}
 	unlock := Unlock
 	if g.offers.Shared && g.chance(0.5) {
 		lock.Verb, unlock = pick(g, TryRLock, RLock, RLock), RUnlock
 	}
-	if g.chance(0.15) {
-		lock.Within = g.between(milli, 2*Lease)
-	}
-	lock.Ended = g.chance(0.02)
+	lock.Within, lock.Ended = g.within(), g.chance(0.02)
 	steps = append(steps, lock)
 	unlocks := []Verb{unlock}
-	if g.offers.Nested && g.chance(0.3) {
-		lock.After = g.work()
-		if unlock == Unlock && g.offers.Shared && g.chance(0.5) { // a writer reads
+	for g.chance(0.25) {
+		lock.After, lock.Within = g.work(), g.within()
+		switch {
+		case !g.offers.Nested: // it is refused, and that must change nothing
+			lock.Verb = TryLock
+			steps = append(steps, lock)
+			continue
+		case g.offers.Shared && g.chance(0.4): // a writer reads, or a reader would write
 			lock.Verb, unlock = pick(g, TryRLock, RLock), RUnlock
+			if unlocks[0] == RUnlock {
+				lock.Verb, unlock = pick(g, TryLock, Lock), Unlock
+			}
 		}
 		steps, unlocks = append(steps, lock), append(unlocks, unlock)
 	}
@@ -141,22 +164,37 @@ func (g generator) section() (steps []Step) {
 	if g.chance(0.1) {
 		return steps // it forgets to unlock
 	}
+	g.Shuffle(len(unlocks), func(i, j int) { unlocks[i], unlocks[j] = unlocks[j], unlocks[i] })
 	for _, unlock := range unlocks {
-		steps = append(steps, Step{After: g.work(), Verb: unlock, Ended: g.chance(0.1)})
+		steps = append(steps, Step{After: g.work(), Verb: unlock, Within: g.within(),
+			Ended: g.chance(0.1)})
 	}
 	return steps
 }
 
+// within is when the context of a call ends, if that isn't as usual: while a command is
+// under way, before it is late, or at any time.
+func (g generator) within() time.Duration {
+	if !g.chance(0.15) {
+		return 0
+	}
+	return pick(g, 700*time.Microsecond, g.between(milli, second), g.between(milli, 2*Lease))
+}
+
 // faults are a few, of a few kinds.
 func (g generator) faults(s Story) (faults []Fault) {
-	kinds := slices.Concat(ofCommands, ofProcesses, ofNodes)
+	kinds := slices.Concat(ofCommands, ofCommands, ofProcesses, ofProcesses, ofNodes)
 	g.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
 	for _, kind := range kinds[:pick(g, 0, 1, 1, 1, 2, 3)] {
 		for range pick(g, 1, 1, 2) {
 			f := g.fault(kind, s)
 			faults = append(faults, f)
-			for range g.others(kind) { // at the same time
-				f.Node = (f.Node + 1) % s.Nodes
+			for range g.others(f) {
+				if f.OfCommand() {
+					f.Nth++
+				} else {
+					f.Node = (f.Node + 1) % s.Nodes
+				}
 				faults = append(faults, f)
 			}
 		}
@@ -164,31 +202,44 @@ func (g generator) faults(s Story) (faults []Fault) {
 	return faults
 }
 
-// others is how many further nodes a fault befalls.
-func (g generator) others(kind Kind) int {
-	if g.offers.Nodes < 2 || !slices.Contains(ofNodes, kind) {
+// others is how many further nodes a fault befalls, or how many of the commands that
+// follow.
+func (g generator) others(f Fault) int {
+	switch {
+	case slices.Contains(ofProcesses, f.Kind), f.Kind == Errors:
 		return 0
+	case g.offers.Nodes > 1:
+		return g.IntN(g.offers.Nodes)
+	case f.OfCommand():
+		return pick(g, 0, 0, 1, 3)
 	}
-	return g.IntN(g.offers.Nodes)
+	return 0
+}
+
+// moment is when something happens: at any time, or when something may happen anyway.
+func (g generator) moment() time.Duration {
+	return pick(g, g.between(0, 2*Lease), g.between(0, 2*Lease),
+		pick(g, Lease/3, 2*Lease/3, Lease)+g.between(0, 30*milli))
 }
 
 func (g generator) fault(kind Kind, s Story) Fault {
-	f := Fault{Kind: kind}
-	switch {
-	case slices.Contains(ofNodes, kind):
-		f.Node, f.At = g.IntN(s.Nodes), g.between(0, 2*Lease)
-	case slices.Contains(ofProcesses, kind):
-		f.Process, f.At = pick(g, s.Processes...).Name, g.between(0, 2*Lease)
-	default:
-		f.Process, f.Nth = pick(g, s.Processes...).Name, 1+g.IntN(6)
+	f := Fault{Kind: kind, At: g.moment()}
+	if slices.Contains(ofNodes, kind) {
+		f.Node = g.IntN(s.Nodes)
+	} else {
+		f.Process = pick(g, s.Processes...).Name
+	}
+	if slices.Contains(ofCommands, kind) || f.Process != "" && kind != Dies && g.chance(0.5) {
+		f.At, f.Nth = 0, 1+g.IntN(s.Nodes)+s.Nodes*pick(g, 0, 1, 1, 2, g.IntN(6), g.IntN(12))
 	}
 	switch kind {
-	case LateRequest, LateReply, Stops, Down:
+	case LateRequest, LateReply, Stops, CutOff, Down, Errors:
 		f.For = pick(g, g.between(10*milli, second), g.between(second, Lease),
-			g.between(Lease, 2*Lease))
+			g.between(Lease, 3*Lease/2), g.between(Lease, 2*Lease))
 	case Clock:
 		f.For = g.between(second, 2*Lease)
-	case ErrorReply:
+	}
+	if kind == ErrorReply || kind == Errors {
 		f.Reply = pick(g, errorReplies...)
 	}
 	return f

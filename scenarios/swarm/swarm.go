@@ -11,7 +11,10 @@
 // A story is plain data. Package scenarios plays it, in virtual time, and judges it.
 package swarm
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Lease is the lease in which a story's times are told: ten seconds. With another one
 // the whole story is faster or slower.
@@ -23,6 +26,8 @@ type Story struct {
 	Lease     time.Duration // that the locks ask for
 	Nodes     int
 	Repeats   bool // the driver sends a command again that was not answered for 5 s
+	Together  bool // all act at the same instants
+	Fixed     bool // the locks are told not to renew their leases
 	Processes []Process
 	Faults    []Fault
 }
@@ -70,7 +75,8 @@ const (
 // Kind is a kind of fault.
 type Kind string
 
-// The first kinds befall one command of a process, then a process, then a node.
+// The first kinds befall one command of a process, then a process, then a node. A process
+// stops or is cut off at a moment, or after one of its commands was executed.
 const (
 	LateRequest Kind = "late request"
 	LateReply   Kind = "late reply"
@@ -81,8 +87,9 @@ const (
 	DiesBefore  Kind = "dies before"
 	DiesAfter   Kind = "dies after"
 
-	Dies  Kind = "dies"
-	Stops Kind = "stops"
+	Dies   Kind = "dies"
+	Stops  Kind = "stops"
+	CutOff Kind = "cut off"
 
 	Restart  Kind = "restart"
 	Failover Kind = "failover"
@@ -91,6 +98,7 @@ const (
 	Full     Kind = "memory full"
 	Down     Kind = "down"
 	Clock    Kind = "clock set forward"
+	Errors   Kind = "errors"
 )
 
 // Fault is one thing that goes wrong.
@@ -131,16 +139,27 @@ func (s Story) Skewed() bool {
 
 // Ends says whether the context of a call has ended before it, or may end in it.
 func (s Story) Ends() bool {
-	for _, p := range s.Processes {
-		for _, o := range p.Owners {
-			for _, step := range o.Steps {
-				if step.Ended || step.Within > 0 && step.Verb != Write {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	return s.hasStep(func(step Step) bool {
+		return step.Ended || step.Within > 0 && step.Verb != Write
+	})
+}
+
+// Abandons says whether a context ends while a call's first command is under way.
+func (s Story) Abandons() bool {
+	return s.hasStep(func(step Step) bool { return 0 < step.Within && step.Within < 5*milli })
+}
+
+func (s Story) hasStep(is func(Step) bool) bool {
+	return slices.ContainsFunc(s.Processes, func(p Process) bool {
+		return slices.ContainsFunc(p.Owners, func(o Owner) bool {
+			return slices.ContainsFunc(o.Steps, is)
+		})
+	})
+}
+
+// Shares says whether several owners share a process.
+func (s Story) Shares() bool {
+	return slices.ContainsFunc(s.Processes, func(p Process) bool { return len(p.Owners) > 1 })
 }
 
 // Steps is how many things happen in the story.
@@ -164,7 +183,7 @@ func (s Story) Nests() bool {
 				case TryLock, Lock, TryRLock, RLock:
 					depth++
 				case Unlock, RUnlock:
-					depth--
+					depth = max(depth-1, 0)
 				}
 				if depth > 1 {
 					return true

@@ -13,6 +13,12 @@ func (s Story) String() string {
 	if s.Key != keys[0] || s.Lease != Lease || s.Repeats {
 		told = append(told, s.setting())
 	}
+	if s.Fixed {
+		told = append(told, "No lease is renewed.")
+	}
+	if s.Together {
+		told = append(told, "All act at the same instants.")
+	}
 	for _, p := range s.Processes {
 		if p.Ahead != 0 {
 			told = append(told, fmt.Sprintf("%s's clock is %s.", p.Name, ahead(p.Ahead)))
@@ -104,6 +110,9 @@ func (f Fault) String() string {
 	command := fmt.Sprintf("%s's command %d", f.Process, f.Nth)
 	node := fmt.Sprintf("node %d", f.Node+1)
 	at := "At " + seconds(f.At)
+	if f.OfCommand() {
+		at = "After " + command + " was executed"
+	}
 	switch f.Kind {
 	case LateRequest:
 		return fmt.Sprintf("%s reaches the server %s late.", command, seconds(f.For))
@@ -126,6 +135,13 @@ func (f Fault) String() string {
 		return fmt.Sprintf("%s %s dies.", at, f.Process)
 	case Stops:
 		return fmt.Sprintf("%s %s's process stops for %s.", at, f.Process, seconds(f.For))
+	case CutOff:
+		return fmt.Sprintf("%s %s is cut off from the servers for %s.", at, f.Process,
+			seconds(f.For))
+	case Errors:
+		reply, _, _ := strings.Cut(f.Reply, " ")
+		return fmt.Sprintf("%s the servers answer everything with the error %s for %s.", at,
+			reply, seconds(f.For))
 	case Restart:
 		return fmt.Sprintf("%s %s restarts without its data.", at, node)
 	case Failover:

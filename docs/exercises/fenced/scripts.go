@@ -5,8 +5,8 @@ package fenced
 import (
 	"embed"
 
+	"github.com/lockladder/lockladder/diamond/fenced"
 	"github.com/lockladder/lockladder/internal/site/exercise"
-	"github.com/lockladder/lockladder/reentrant/fenced"
 )
 
 //go:embed acquire.lua

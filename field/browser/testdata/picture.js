@@ -44,9 +44,10 @@ svg { font: 12px system-ui, sans-serif; fill: #1b1f24; }
 .name { font-weight: bold; font-size: 14px; text-anchor: middle; }
 .time, .fold { fill: #5c6670; } .lane { stroke: #d5dae0; } .dot { fill: #5c6670; }
 .band { stroke-width: 7; opacity: .75; } .message { stroke: #1b1f24; }
-.what { paint-order: stroke; stroke: #fff; stroke-width: 3px; }
+.what { paint-order: stroke; stroke: #fff; stroke-width: 8px; stroke-linejoin: round; }
+.time { stroke: none; }
 .overlap { fill: #ffe3e0; opacity: .6; } .break { fill: none; stroke: #b3160a; stroke-width: 2; }
-.why { fill: #b3160a; font-weight: bold; } .code { font: 12px ui-monospace, "DejaVu Sans Mono", monospace; }
+.why { fill: #b3160a; font-weight: bold; stroke-width: 3px; } .code { font: 12px ui-monospace, "DejaVu Sans Mono", monospace; }
 </style>
 <rect width="${wide}" height="${high}" rx="6" fill="#fff" stroke="#d5dae0"/>
 ${drawn(lanes.querySelector('.names'), 30)}

@@ -13,16 +13,14 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/jobs"
-	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/lab/history"
 )
 
 // Exit statuses.
@@ -31,9 +29,6 @@ const (
 	Failed = 1 // any other failure, or an interrupt
 	Usage  = 2 // the arguments were not understood
 )
-
-// reachWithin bounds the search for a sign of life of the servers.
-const reachWithin = 5 * time.Second
 
 // Command is a benchmark program.
 type Command struct {
@@ -113,17 +108,6 @@ func oneLine(err error) string {
 	return strings.ReplaceAll(err.Error(), "\n", "; ")
 }
 
-// errInterrupted says that the run was ended from outside.
-var errInterrupted = errors.New("interrupted")
-
-// unless is err, unless that comes from an interrupt.
-func unless(ctx context.Context, err error, doing string) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("%w while %s", errInterrupted, doing)
-	}
-	return err
-}
-
 // measure runs every subject and writes what was measured as it comes. When ctx
 // ends it writes what there is by then, and returns an error.
 func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
@@ -145,6 +129,13 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 		return err
 	}
 	defer func() { err = errors.Join(err, down(ctx)) }()
+	if o.plan.Late != nil {
+		late, err := o.plan.Late(ctx, o.run.Servers)
+		if err != nil {
+			return err
+		}
+		o.run.Subjects = append(o.run.Subjects, late...)
+	}
 
 	out := &page{w: stdout, quiet: slices.ContainsFunc(o.outputs, alone)}
 	report := &o.report
@@ -152,13 +143,14 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 	if !o.usual {
 		report.Workload = o.job.name
 	}
-	out.text(o.plan.Header + where(report.Env, o.auto) + "\n\n")
+	out.text(o.plan.Header + where(report.Env, o.started()) + "\n\n")
 	report.Rows, err = o.tables(ctx, out, stderr)
-	report.Env.Interrupted = errors.Is(err, errInterrupted)
+	report.Env.Interrupted = errors.Is(err, bench.ErrInterrupted)
 	if err != nil && !report.Env.Interrupted {
 		return errors.Join(err, out.err)
 	}
-	out.text("\n" + o.plan.Layout.Legend(o.plan.Empty) + o.memory(&report.Env) + o.notMeasured())
+	out.text("\n" + o.plan.Layout.Legend(o.plan.Empty) + o.memory(&report.Env) + o.notMeasured() +
+		o.findings())
 	for _, output := range o.outputs {
 		if alone(output) && out.err == nil {
 			out.err = output.Write(*report, stdout)
@@ -191,6 +183,23 @@ func (o *options) memory(env *bench.Env) string {
 		*env.PeakMemoryMB)
 }
 
+// findings are what the rows say, last, where a reader looks first.
+func (o *options) findings() (text string) {
+	if o.plan.Findings == nil || len(o.report.Rows) == 0 {
+		return ""
+	}
+	for _, found := range o.plan.Findings(o.report) {
+		text += "\n"
+		for line := range strings.Lines(found) {
+			if !strings.HasPrefix(line, " ") { // not of a table
+				line = strings.Join(history.Wrap(line, 79, 0), "\n") + "\n"
+			}
+			text += line
+		}
+	}
+	return text
+}
+
 // tables measures the rows of one table after the other. Ended by ctx, it says
 // where. An interrupt that comes when the last row is complete interrupts nothing.
 func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
@@ -205,7 +214,7 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 		for _, subject := range run.Subjects {
 			n++
 			if ctx.Err() != nil {
-				return measured, fmt.Errorf("%w before row %d of %d", errInterrupted,
+				return measured, fmt.Errorf("%w before row %d of %d", bench.ErrInterrupted,
 					n, of)
 			}
 			stop := showProgress(stderr, func() string {
@@ -219,7 +228,7 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 				out.text(o.plan.Layout.Row(row))
 			}
 			if ctx.Err() != nil && (err != nil || !row.Complete()) {
-				return measured, fmt.Errorf("%w in row %d of %d", errInterrupted, n,
+				return measured, fmt.Errorf("%w in row %d of %d", bench.ErrInterrupted, n,
 					of)
 			}
 			if err = errors.Join(err, out.err); err != nil {
@@ -234,42 +243,10 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 // the context has ended.
 func (o *options) connect(ctx context.Context) (down func(context.Context) error,
 	err error) {
-	config := o.plan.Config
-	count := 1
+	count := max(1, o.plan.Nodes)
 	for _, subject := range o.run.Subjects {
 		count = max(count, subject.Nodes)
 	}
-	if !o.run.Real {
-		o.run.Servers = bench.Embed(count, config)
-		return o.run.Servers.Close, nil
-	}
-	stop := func() {}
-	addresses := o.addresses
-	if o.auto {
-		started, err := servers.StartAll(ctx, count, "--maxclients",
-			strconv.Itoa(max(10_000, config.Clients*2+1000)))
-		if errors.Is(err, servers.ErrMissing) {
-			return nil, fmt.Errorf("%w; install it, or name a server with "+
-				"-redis host:port", err)
-		}
-		if err != nil {
-			return nil, unless(ctx, err, "servers were started")
-		}
-		stop = func() { servers.StopAll(started) }
-		_, config.Password = started[0].Auth()
-		for _, server := range started {
-			addresses = append(addresses, server.Addr())
-		}
-	}
-	reach, cancel := context.WithTimeout(ctx, reachWithin)
-	defer cancel()
-	o.run.Servers, err = bench.Connect(reach, addresses, config)
-	if err != nil {
-		stop()
-		return nil, unless(ctx, err, "servers were asked for a sign of life")
-	}
-	return func(ctx context.Context) error {
-		defer stop()
-		return o.run.Servers.Close(ctx)
-	}, nil
+	o.run.Servers, down, err = bench.Open(ctx, o.asked, count, o.plan.Config)
+	return down, err
 }

@@ -34,7 +34,7 @@ func (o *options) environment(ctx context.Context) bench.Env {
 	if servers.Embedded() {
 		env.Server = "miniredis"
 	}
-	if cpu, is := onlyCPU(); is && (servers.Embedded() || o.auto) {
+	if cpu, is := onlyCPU(); is && (servers.Embedded() || o.started()) {
 		env.Pinned = &cpu
 	}
 	if o.plan.Seed != 0 {

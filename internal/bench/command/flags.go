@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/servers"
 )
 
 // options are the flags, checked.
@@ -22,12 +23,14 @@ type options struct {
 	run        bench.Run
 	plan       bench.Plan
 	unmeasured []unmeasured
-	auto       bool     // servers are started for the run
-	addresses  []string // none, and not auto: embedded ones
+	asked      string // servers, see bench.Open
 	json       string
 	outputs    []bench.Output // with the JSON
 	report     bench.Report
 }
+
+// started says whether servers are started for the run.
+func (o *options) started() bool { return o.asked == servers.Auto }
 
 // alone says whether an output has standard output for itself.
 func alone(o bench.Output) bool { return o.Alone && *o.File == "-" }
@@ -115,13 +118,14 @@ func (o *options) parse(locks []bench.Subject, more More, args []string,
 	}
 	o.run = bench.Run{Given: map[string]bool{}, Width: width(stdout)}
 	flags.Visit(func(f *flag.Flag) { o.run.Given[f.Name] = true })
-	if o.auto = *redis == "auto"; o.run.Given["redis"] && !o.auto {
-		var err error
-		if o.addresses, err = split(*redis); err != nil {
+	o.asked, o.run.Real = *redis, o.run.Given["redis"]
+	if o.run.Real && o.asked != servers.Auto {
+		addresses, err := split(*redis)
+		if err != nil {
 			return err
 		}
+		o.asked = strings.Join(addresses, ",")
 	}
-	o.run.Real = o.auto || len(o.addresses) > 0
 	if *wantsMore {
 		locks = slices.Concat(locks, more.Locks)
 	}

@@ -1,8 +1,8 @@
-// Package jobs has jobs that locks are used for: a cache that has expired, a price list
-// that many clients read and few change, and a timetable that several services share.
+// Package jobs has jobs that locks are used for, as workloads of the benchmark: a cache that
+// has expired, and a price list that many clients read and few change.
 //
-// The first two are workloads of the benchmark. They share a crowd of clients that begin
-// at one instant, a tally of what becomes of them, and the figures that a row is made of.
+// They share a crowd of clients that begin at one instant, a tally of what becomes of them,
+// and the figures that a row is made of.
 package jobs
 
 import (

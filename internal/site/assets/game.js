@@ -532,15 +532,14 @@
       cards.push(this.onward());
       this.save(level, best);
     } else if (this.distances(all)[state] < 0) {
-      text = ['Nothing can be broken from here on. Undo, restart, or claim that no' +
-        ' schedule breaks it.'];
+      text = ['Nothing can be broken from here on: undo, or restart.'];
       this.element.dataset.state = 'stuck';
     } else if (goal.schedule && this.distances(bit)[state] < 0) {
       text = ['From here on ' + goal.invariant + ' can\'t be broken any more; something' +
         ' else can.'];
       this.element.dataset.state = 'stuck';
     } else {
-      text = ['Click an arrow in the picture, pick what happens next, or press its number.'];
+      text = ['Click an arrow in the picture, or pick what happens next.'];
     }
     this.cards.replaceChildren.apply(this.cards, cards);
     this.hint.disabled = this.claim.disabled = won;
@@ -681,12 +680,19 @@
         this.wanted.join(' ') ? kept.did : [];
     } catch (e) { return []; }
   };
+  // role is what was done with whose value for the key: a token of the owner's is no other
+  // step than a word that all owners share.
+  function role(text) {
+    return text.replace(/\b(?:locked|([A-Z])#\d+)(?= |$)/g, function (value, owner) {
+      return (owner || text[0]) + '\'s value';
+    });
+  }
   // compared shows the schedule of the lock before beside what this one does in it.
   Game.prototype.compared = function (goal) {
     var game = this, run = this.view.run, before = this.kept(), first = 0;
     var rows = this.wanted.map(function (action, i) {
       var step = game.steps[i], now = step ? run.what(step) : 'doesn\'t happen';
-      var then = before[i] || action, differs = before[i] ? then !== now : !step;
+      var then = before[i] || action, differs = before[i] ? role(then) !== role(now) : !step;
       if (differs && !first) { first = i + 1; }
       return html('tr', differs ? { 'class': 'differs' } : {}, [String(i + 1), then, now].map(
         function (text) { return html('td', {}, [text]); }));
@@ -702,7 +708,7 @@
         'The schedule breaks it, too.' : 'The schedule doesn\'t break it' + (goal.schedule ?
           ', but ' + goal.failing + ' of ' + this.graph.schedules + ' others do. Go on from here.' :
           ', and neither does any other of ' + this.graph.schedules + '.'))])]),
-      html('table', {}, [html('thead', {}, [html('tr', {}, ['', this.before, lock].map(
+      !first ? '' : html('table', {}, [html('thead', {}, [html('tr', {}, ['', this.before, lock].map(
         function (text) { return html('th', {}, [text]); }))]), html('tbody', {}, rows)])]);
   };
 

@@ -235,6 +235,7 @@
     NUMBERS.forEach(function (n) {
       lab.numbers[n.key].parentNode.classList.toggle('changed', lab.changed(n));
     });
+    if (this.figures.querySelector('.changed') && window.innerWidth > 960) { this.figures.open = true; }
   };
   // changed says whether a number isn't as the scenario has it.
   Laboratory.prototype.changed = function (n) {
@@ -294,6 +295,7 @@
     return [html('p', { 'class': 'buttons' }, [begin, html('a', { href: '#your-own-lock' }, ['what you can use'])]),
       area, html('p', { 'class': 'buttons' }, [
         button('Run all scenarios', function () { lab.runAll(); }),
+        button('A hundred random worlds', function () { lab.worlds(); }),
         html('button', { type: 'submit', title: 'key: Ctrl-Enter' }, ['Run this one']),
         button('Copy link', function () { lab.share(); })])];
   };
@@ -359,12 +361,13 @@
     var all = button(e ? 'Check the exercise' : 'Run all scenarios', function () {
       if (e) { lab.check(e); } else { lab.runAll(); }
     });
+    var worlds = e ? '' : button('A hundred random worlds', function () { lab.worlds(); });
     this.edit.replaceChildren.apply(this.edit, editors.length === 0 ? [
-      html('p', {}, [name + ' has no script to edit. ', all])] : [
+      html('p', {}, [name + ' has no script to edit. ', all, ' ', worlds])] : [
       html('details', e || this.opened ? { open: '' } : {}, [
         html('summary', {}, [e ? 'Exercise ' + e.name + ': ' + e.task :
           'Edit the scripts of ' + name])].concat(editors, [html('p', { 'class': 'buttons' },
-        [button('Run with these scripts', function () { lab.run(); }), all,
+        [button('Run with these scripts', function () { lab.run(); }), all, worlds,
           button('The scripts as they were', function () {
             lab.editors.forEach(function (s) { s.area.value = s.begin; });
           }), button('Stop', function () { lab.stop(); })])]))]);
@@ -497,7 +500,7 @@
       holder.append(script);
     }
     data.verdict = data.verdict || 'not judged';
-    this.shown = { data: data, numbers: a.numbers };
+    this.shown = a.numbers ? { data: data, numbers: a.numbers } : null; // a world takes no fault
     var hash = new URLSearchParams(this.written);
     hash.set('t', String(at));
     history.replaceState(null, '', '#' + hash);
@@ -539,7 +542,7 @@
       return v.invariant + ': ' + v.verdict + (v.event ? ', ' + v.event : '');
     }).concat(Object.keys(MEANS).filter(function (verdict) {
       return (all || []).some(function (v) { return v.verdict === verdict; });
-    }).map(function (verdict) { return MEANS[verdict]; })).join(' · ');
+    }).map(function (verdict) { return MEANS[verdict]; })).join('\n');
   }
   // survives says in words that nothing breaks any more of what the lock is known to
   // break, since the numbers are others.
@@ -727,6 +730,35 @@
       lab.report(a.grade.says.slice(0, 3).join(' ') + ' ' + lab.outcome.textContent, how);
     });
   };
+  // worlds plays random worlds, some at a time, until something breaks that isn't declared.
+  // The shortest story of that takes many more worlds to find.
+  Laboratory.prototype.worlds = function () {
+    var lab = this, n = 0, all = this.all = [], began = performance.now();
+    this.table.replaceChildren();
+    this.program.patience = 300;
+    function next() {
+      if (lab.all !== all) { return null; }
+      if (n === 100) { return ended({}); }
+      lab.report('Random world ' + (n + 1) + ' of 100', 'busy');
+      return lab.ask(Object.assign(lab.question(lab.scenario.value), { worlds: [n, n += 10] }))
+        .then(function (a) { return a.error || a.run ? ended(a) : next(); });
+    }
+    function ended(a) {
+      lab.all = null;
+      lab.program.patience = 30;
+      lab.element.dataset.took = String(Math.round(performance.now() - began));
+      lab.show(a, 0);
+      lab.about.textContent = a.story || '';
+      lab.dropper.hidden = true;
+      if (!a.error && !a.run) {
+        lab.report(lab.lock.value + ' held in 100 random worlds' +
+          (lab.isOwn() ? '.' : ': it broke nothing but what the matrix says of it.'), 'holds');
+      }
+      lab.element.dataset.state = 'ready';
+      return null;
+    }
+    next().catch(function () { lab.program.patience = 30; });
+  };
   // count says how many of the invariants break, and how many only because of a change.
   Laboratory.prototype.count = function (all, errors) {
     var lab = this, names = this.catalogue.scenarios.length;
@@ -742,7 +774,8 @@
       (!changed || this.isOwn() ? '' : ', ' + of('breaks', false) + ' only because of your change') + ', ' + of('holds') +
       ' hold' + (rest ? ', ' + rest + ' weren\'t put to the test' : '') +
       (errors ? ', ' + errors + ' scenarios can\'t be judged' : '') + '.' +
-      (fixed ? ' Your change fixes ' + fixed + '.' : '') + (this.isOwn() ? this.likeness(all) : '');
+      (fixed ? ' Your change fixes ' + fixed + '.' : '') +
+      (this.isOwn() && this.changes().length === 0 ? this.likeness(all) : '');
   };
   // nearest are the rungs that break in the same scenarios as a learner's lock, or in the
   // fewest others.

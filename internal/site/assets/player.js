@@ -339,8 +339,8 @@
       var left = client + 8;
       if (e.inbound || e.text.indexOf('message') === 0) { // from the node
         flies(node, here, client, here);
-        arrow(node, here, client, here, 'message');
         label(left, here - 5, text);
+        arrow(node, here, client, here, 'message');
         if (e.reply === 'lost') { paths[r].lost = cross((client + node) / 2, here); }
         return;
       }
@@ -351,8 +351,8 @@
         label(client + 26, here - 5, text);
         return;
       }
-      arrow(client, begin, node, here, 'message' + (e.at - e.sent > LATE ? ' late' : ''));
       label(left, here - 5, text);
+      arrow(client, begin, node, here, 'message' + (e.at - e.sent > LATE ? ' late' : ''));
       if (e.back && e.back - e.at > LATE) {
         arrow(node, here, client, when(e.back), 'message late');
       } else if (!e.back || / lost|no answer| dies/.test(e.reply)) {
@@ -367,7 +367,7 @@
       label((x.nodes[0] || x.width) - 12, broken + 11, '✗ ' + b.names.join(', '), 'end', 'why');
     });
     // The future is covered.
-    this.cover = svg('rect', { x: 0, width: x.width, height: height, y: height,
+    this.cover = svg('rect', { x: 0, width: x.width, height: run.flights ? 0 : height, y: height,
       'class': 'cover' });
     this.cursor = svg('rect', { x: 0, width: 4, height: ROW, 'class': 'cursor' });
     s.append(this.cover, this.cursor);
@@ -399,9 +399,8 @@
       label(66, here + 4, 'under way', 'end', 'fold');
       s = svg('g', {}, [svg('rect', { x: 70, y: here - ROW / 2 + 1, width: x.width - 72,
         height: ROW - 2, rx: 4, 'class': 'place' })]);
-      if (f.inbound) { arrow(node, here, half, here, 'message open'); }
-      else { arrow(client, here, half, here, 'message open'); }
       label(client + 8, here - 5, f.text + ', sent', '', 'sent');
+      arrow(f.inbound ? node : client, here, half, here, 'message open');
       outside.append(acts(s, f.act, f.name));
       s = outside;
       if (f.lose) { stop(x.width - 16, here, f.lose); }
@@ -569,10 +568,11 @@
     }
     this.facts.replaceChildren.apply(this.facts, rows);
   };
-  // bar is what is left of a node's lease. It burns down from what was left before.
+  // bar is what is left of a node's lease. It burns down from what was left before. What has
+  // no lease has no bar.
   View.prototype.bar = function (n, left, color) {
+    if (left === Infinity || this.longest() === 1) { return ''; }
     var before = this.bars[n] || 0, now = Math.min(100, left / this.longest() * 100);
-    if (left === Infinity) { now = 100; } // it never burns down
     var inner = html('i', { style: 'width:' + now + '%;background:' + color });
     this.bars[n] = now;
     if (before > now) { move(inner, { width: before + '%' }, { width: now + '%' }); }
@@ -711,7 +711,7 @@
     if (this.element.dataset.laboratory) {
       whatIf = html('a', { 'class': 'what-if', href: this.element.dataset.laboratory +
         '#' + new URLSearchParams({ rung: d.lock, scenario: d.scenario,
-          invariant: d.invariant }) }, ['What if …']);
+          invariant: d.invariant }) }, ['change it: what if …?']);
     }
     this.panel = html('div', { 'class': 'panel', role: 'group',
       'aria-label': 'player of the run ' + d.lock + ', ' + d.scenario }, [
@@ -728,10 +728,10 @@
         linker(function () {
           return location.href.replace(/#.*/, '') + player.address();
         })]),
-      this.status, this.question, this.views]);
+      html('div', { 'class': 'moment' }, [this.status, this.question]), this.views]);
   };
   // asks is the question before the break: what happens next, which other locks do then,
-  // or what happened before. Its place is always there.
+  // or what happened before. It is asked in the place of the status.
   Player.prototype.asks = function () {
     var player = this, run = this.main.run, at = run.data.broken, answers = [];
     function add(text) {
@@ -747,18 +747,15 @@
     });
     for (var i = at - 1; i >= 0; i--) { add(run.what(i)); }
     add('nothing more: ' + run.data.invariant + ' can\'t happen');
-    this.says = html('b', {}, ['What happens next?']);
-    this.answers = html('ol', {}, answers.sort().map(function (text) {
+    question.append(html('b', {}, ['What happens next?']), html('ol', {}, answers.sort().map(function (text) {
       var b = html('button', { type: 'button', title: text }, [text]);
       b.addEventListener('click', function () {
         player.step(1);
-        player.says.textContent = text === run.what(at) ? 'Right.' : 'No, this happens:';
-        player.question.classList.add('said');
+        player.status.prepend(html('b', {}, [text === run.what(at) ? 'Right. ' : 'No, this happens: ']));
         player.main.lanes.focus({ preventScroll: true }); // the buttons are gone
       });
       return html('li', {}, [b]);
-    }));
-    question.append(this.says, this.answers);
+    })));
     return question;
   };
   Player.prototype.compare = function (quiet) {
@@ -804,9 +801,7 @@
     this.answered = this.known ||
       i > 0 && (this.answered || i === run.last || i === run.data.broken);
     this.element.classList.toggle('answered', this.answered);
-    this.question.classList.remove('said');
     this.question.classList.toggle('asked', this.asked());
-    if (this.asked()) { this.says.textContent = 'What happens next?'; }
     this.element.dataset.at = String(i);
     this.element.dispatchEvent(new CustomEvent('step', { detail: i, bubbles: true }));
     if (!quiet) { history.replaceState(null, '', this.address()); }

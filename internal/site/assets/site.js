@@ -24,7 +24,8 @@
   }
 
   // cut divides a section that is higher than the screen between two of its parts. A part
-  // that is too high by itself is set smaller, and scrolls when it would be too small.
+  // that is too high by itself is set smaller, and scrolls when it would be too small. Code,
+  // tables and pictures are set a little smaller where they then fit below their text.
   function cut(section) {
     var room = window.innerHeight - 72;
     var title = section.querySelector('h1, h2, h3'), parts = [section], top = null;
@@ -34,14 +35,10 @@
     blocks.forEach(function (block, i) {
       var high = boxes[i].height, last = parts[parts.length - 1];
       if (top === null) { top = boxes[i].top; }
-      if (high > room - head) {
-        var zoom = Math.max(0.6, (room - head) / high);
-        block.style.zoom = zoom;
-        var box = block.querySelector('pre') || block;
-        box.style.maxHeight = (room - head) / zoom + 'px';
-        box.style.overflow = 'auto';
-      }
-      if (boxes[i].bottom - top > room - head && boxes[i].top > top) {
+      var free = room - head - (boxes[i].top - top);
+      var below = block.matches('.copied, .panes, pre, table, :has(> img)') && free > 0.75 * high;
+      if (high > free && boxes[i].top > top && !below) {
+        free = room - head;
         last = document.createElement('section');
         parts[parts.length - 1].after(last);
         parts.push(last);
@@ -51,6 +48,13 @@
           again.removeAttribute('id');
           last.append(again);
         }
+      }
+      if (high > free) {
+        var zoom = Math.max(0.6, free / high);
+        block.style.zoom = zoom;
+        var box = block.querySelector('pre') || block;
+        box.style.maxHeight = free / zoom + 'px';
+        box.style.overflow = 'auto';
       }
       if (last !== section) { last.append(block); }
     });

@@ -41,7 +41,7 @@ type Exercise struct {
 	// Start is what the lock to begin with breaks of the scenarios.
 	Start []lock.Flaw
 
-	// Previous is what the rung before breaks of them, and the parent of the
+	// Previous is what the rung before it in its arc breaks of them, and the parent of the
 	// solution's rung, where the ladder doesn't say it: there is no rung before the
 	// first, and on several nodes a rung breaks other things. Both may also fail at
 	// Check.
@@ -54,7 +54,8 @@ func (e Exercise) Name() string { return path.Base(e.Rung) }
 // Walk is how the explorer goes through the exercise's lock.
 func (e Exercise) Walk() Walk { return walks[e.Name()] }
 
-// All are the exercises, one a rung, in the order of the ladder.
+// All are the exercises, in the order of the ladder. Each rung has one, but for the one
+// that puts two others together.
 var All = []Exercise{
 	{
 		Rung:      "bronze",
@@ -74,15 +75,6 @@ var All = []Exercise{
 		Start:     lock.Flaws("crash_holding: orphaned"),
 	},
 	{
-		Rung:  "silver/timestamp",
-		Flaw:  "everybody takes over",
-		Task:  "write lock and lease in one SETNX, and let one waiter take over",
-		Files: []string{"lock.go"},
-		Scenarios: []string{"mutual_exclusion", "crash_holding",
-			"crash_after_first_command", "simultaneous_takeover"},
-		Start: lock.Flaws("simultaneous_takeover: two holders"),
-	},
-	{
 		Rung:  "gold",
 		Flaw:  "every attempt extends the lease",
 		Task:  "take the lock and its lease in one command, by the server's clock",
@@ -95,16 +87,6 @@ var All = []Exercise{
 			"crash_holding: orphaned, foreign renewal",
 			"crash_after_first_command: orphaned, foreign release, foreign renewal",
 			"client_clock_skew: foreign renewal"),
-	},
-	{
-		Rung:  "gold/script",
-		Flaw:  "the script returns nothing",
-		Task:  "take the lock and its lease in one step on a server whose SET has no options",
-		Files: []string{"acquire.lua", "lock.go"},
-		Scenarios: []string{"mutual_exclusion", "crash_holding",
-			"crash_after_first_command"},
-		Asks:  "an attempt sends one command, on a server whose SET has no options",
-		Check: onAnOldServer,
 	},
 	{
 		Rung:  "platinum",
@@ -142,17 +124,23 @@ var All = []Exercise{
 			"partitioned_holder: not told"),
 	},
 	{
-		Rung:  "reentrant",
-		Flaw:  "only the handle knows the owner",
-		Task:  "let the owner in again, even after a lost reply",
-		Files: []string{"lock.go", "release.lua", "renew.lua"},
-		Adds:  []string{"acquire.lua"},
-		Scenarios: []string{"mutual_exclusion", "crash_holding", "nested", "lost_reply",
-			"late_own_release"},
-		Asks: "after a lost reply, the next attempt finds its own grant, at once, even" +
-			" if no command got through meanwhile",
-		Check: findsItsGrant,
-		Start: lock.Flaws("lost_reply: self-deadlock"),
+		Rung:      "diamond/fenced",
+		Flaw:      "the counter ends with the lease",
+		Task:      "number the grants so that a late write can be refused",
+		Files:     []string{"acquire.lua"},
+		Scenarios: []string{"mutual_exclusion", "crash_holding", "paused_holder"},
+		Start:     lock.Flaws("paused_holder: stale write"),
+	},
+	{
+		Rung:  "redlock",
+		Flaw:  "it ignores the clock",
+		Task:  "hold the lock on a majority of nodes, for as long as it is valid",
+		Files: []string{"lock.go"},
+		Scenarios: []string{"mutual_exclusion", "late_grant",
+			"nodes_down"},
+		Start: lock.Flaws("late_grant: two holders"),
+		Previous: lock.Flaws("mutual_exclusion: false success",
+			"late_grant: false success", "nodes_down: unavailable, hangs, false success"),
 	},
 	{
 		Rung:      "reentrant/notify",
@@ -163,15 +151,6 @@ var All = []Exercise{
 		Asks:      "B sends at most 12 commands while it waits",
 		Check:     quietWaiters,
 		Start:     lock.Flaws("lost_wakeup: orphaned"),
-	},
-	{
-		Rung:  "reentrant/fenced",
-		Flaw:  "the counter ends with the lease",
-		Task:  "number the grants so that a late write can be refused",
-		Files: []string{"acquire.lua"},
-		Scenarios: []string{"mutual_exclusion", "crash_holding", "nested",
-			"paused_holder"},
-		Start: lock.Flaws("paused_holder: stale write"),
 	},
 	{
 		Rung:      "reentrant/fair",
@@ -196,15 +175,17 @@ var All = []Exercise{
 		Check: handedOver,
 	},
 	{
-		Rung:  "redlock",
-		Flaw:  "it ignores the clock",
-		Task:  "hold the lock on a majority of nodes, for as long as it is valid",
-		Files: []string{"lock.go"},
-		Scenarios: []string{"mutual_exclusion", "late_grant",
-			"nodes_down"},
-		Start: lock.Flaws("late_grant: two holders"),
-		Previous: lock.Flaws("mutual_exclusion: false success",
-			"late_grant: false success", "nodes_down: unavailable, hangs, false success"),
+		Rung:  "reentrant",
+		Flaw:  "only the handle knows the owner",
+		Task:  "let the owner in again, even after a lost reply",
+		Files: []string{"lock.go", "release.lua", "renew.lua"},
+		Adds:  []string{"acquire.lua"},
+		Scenarios: []string{"mutual_exclusion", "crash_holding", "nested", "lost_reply",
+			"late_own_release"},
+		Asks: "after a lost reply, the next attempt finds its own grant, at once, even" +
+			" if no command got through meanwhile",
+		Check: findsItsGrant,
+		Start: lock.Flaws("lost_reply: self-deadlock"),
 	},
 	{
 		Rung:  "reentrant/readwrite",
@@ -218,6 +199,25 @@ var All = []Exercise{
 			" also after a renewal",
 		Check: eachReader,
 		Start: lock.Flaws("reader_renewal_isolated: orphaned"),
+	},
+	{
+		Rung:  "silver/timestamp",
+		Flaw:  "everybody takes over",
+		Task:  "write lock and lease in one SETNX, and let one waiter take over",
+		Files: []string{"lock.go"},
+		Scenarios: []string{"mutual_exclusion", "crash_holding",
+			"crash_after_first_command", "simultaneous_takeover"},
+		Start: lock.Flaws("simultaneous_takeover: two holders"),
+	},
+	{
+		Rung:  "gold/script",
+		Flaw:  "the script returns nothing",
+		Task:  "take the lock and its lease in one step on a server whose SET has no options",
+		Files: []string{"acquire.lua", "lock.go"},
+		Scenarios: []string{"mutual_exclusion", "crash_holding",
+			"crash_after_first_command"},
+		Asks:  "an attempt sends one command, on a server whose SET has no options",
+		Check: onAnOldServer,
 	},
 }
 

@@ -11,13 +11,17 @@ import (
 	"github.com/lockladder/lockladder/internal/site/exercise"
 )
 
-// pageOf is the page of the i-th rung, below docs.
-func pageOf(i int) string { return path.Base(ladder.Rungs[i].Page()) }
+// pageOf is a rung's page, below docs: "" if it is none.
+func pageOf(name string) string {
+	rung, err := ladder.Find(name)
+	if err != nil {
+		return ""
+	}
+	return path.Base(rung.Page())
+}
 
-func indexOf(name string) int {
-	return slices.IndexFunc(ladder.Rungs, func(r ladder.Rung) bool {
-		return r.Name == name
-	})
+func toPage(rung ladder.Rung) string {
+	return fmt.Sprintf("[%s](%s)", rung.Name, pageOf(rung.Name))
 }
 
 // place says where a rung stands.
@@ -26,34 +30,60 @@ func (g *Generator) place(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	i := indexOf(name)
 	var b strings.Builder
-	fmt.Fprintf(&b, "*Rung %d of %d: %s.*", i+1, len(ladder.Rungs), rung.Idea)
-	if parent := indexOf(rung.Parent); parent >= 0 {
-		fmt.Fprintf(&b, " Read it beside [%s](%s).", rung.Parent,
-			pageOf(parent))
-	}
-	fmt.Fprintf(&b, "\nThe code: [%s](../%s/lock.go).", name, name)
-	fmt.Fprintf(&b, " Climb it yourself: [the exercise](exercises/%s/README.md)."+
-		"\n\n", rung.Short())
-	if i == 0 {
-		fmt.Fprint(&b, "← [0 before](0-before.md)")
+	arc := rung.Arc.Rungs()
+	if rung.Step > 0 {
+		fmt.Fprintf(&b, "*Step %d of %d to safety: %s.*", rung.Step, len(arc), rung.Idea)
 	} else {
-		fmt.Fprintf(&b, "← [%s](%s)", ladder.Rungs[i-1].Name, pageOf(i-1))
+		fmt.Fprintf(&b, "*%s: %s.*", rung.Arc, rung.Idea)
 	}
-	if i+1 < len(ladder.Rungs) {
-		fmt.Fprintf(&b, " · [%s](%s) →", ladder.Rungs[i+1].Name, pageOf(i+1))
+	if rung.Parent != "" {
+		fmt.Fprintf(&b, " Read it beside [%s](%s).", rung.Parent, pageOf(rung.Parent))
+	}
+	fmt.Fprintf(&b, "\nThe code: [%s](../%s/lock.go).\n\n", name, name)
+	i := slices.IndexFunc(arc, func(r ladder.Rung) bool { return r.Name == name })
+	switch {
+	case i > 0:
+		fmt.Fprint(&b, "← "+toPage(arc[i-1]))
+	case rung.Step > 0:
+		fmt.Fprint(&b, "← [0 before](0-before.md)")
+	default:
+		fmt.Fprint(&b, "← [contents](README.md#climb)")
+	}
+	if i+1 < len(arc) {
+		fmt.Fprint(&b, " · "+toPage(arc[i+1])+" →")
 	}
 	return b.String() + "\n", nil
+}
+
+// climb leads to the exercise that a rung solves, from the page before the rung's.
+func climb(_ *Generator, name string) (string, error) {
+	e, is := solvedBy(name)
+	if !is {
+		return "", fmt.Errorf("no exercise is solved by %q", name)
+	}
+	return fmt.Sprintf("Write the next rung yourself: [%s](exercises/%s/README.md). A"+
+		" solution is on [its page](%s).\n", e.Task, e.Name(), pageOf(name)), nil
+}
+
+// solvedBy is the exercise that a rung solves. There may be none.
+func solvedBy(rung string) (exercise.Exercise, bool) {
+	i := slices.IndexFunc(exercise.All, func(e exercise.Exercise) bool {
+		return e.Rung == rung
+	})
+	if i < 0 {
+		return exercise.Exercise{}, false
+	}
+	return exercise.All[i], true
 }
 
 // exerciseTable is a table of all of them.
 func exerciseTable(*Generator) string {
 	var b strings.Builder
-	fmt.Fprint(&b, "| exercise | the flaw | what to do |\n|---|---|---|\n")
+	fmt.Fprint(&b, "| exercise | effort | the flaw | what to do |\n|---|---|---|---|\n")
 	for _, e := range exercise.All {
-		fmt.Fprintf(&b, "| [%s](%s/README.md) | %s | %s |\n", e.Name(), e.Name(),
-			e.Flaw, e.Task)
+		fmt.Fprintf(&b, "| [%s](%s/README.md) | %s | %s | %s |\n", e.Name(), e.Name(),
+			e.Effort(), e.Flaw, e.Task)
 	}
 	return b.String()
 }
@@ -89,9 +119,9 @@ func exerciseTask(_ *Generator, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("- It builds on %s.\n- The flaw: *%s*.\n- The task: %s.\n"+
+	return fmt.Sprintf("- It builds on %s.\n- Effort: %s.\n- The flaw: *%s*.\n- The task: %s.\n"+
 		"- The files that the solution changes: %s.\n- The scenarios: %s\n%s\n"+
-		"```console\n$ go test ./docs/exercises/%s -tags exercise\n```\n", on, e.Flaw,
+		"```console\n$ go test ./docs/exercises/%s -tags exercise\n```\n", on, e.Effort(), e.Flaw,
 		e.Task, files, checked, laboratory, e.Name()), nil
 }
 
@@ -101,7 +131,7 @@ func buildsOn(e exercise.Exercise) (string, error) {
 	if err != nil || rung.Parent == "" {
 		return "[page 0](../../0-before.md)", err
 	}
-	return fmt.Sprintf("[%s](../../%s)", rung.Parent, pageOf(indexOf(rung.Parent))), nil
+	return fmt.Sprintf("[%s](../../%s)", rung.Parent, pageOf(rung.Parent)), nil
 }
 
 // exerciseWalk says how an exercise ends: with the explorer, where it can.
@@ -127,15 +157,29 @@ func exerciseWalk(_ *Generator, name string) (string, error) {
 		" -run Exercise/explorer -v\n```\n", walk, strings.Join(holds, ", "), name), nil
 }
 
-// contents is a table of the rungs' pages.
+// contents has a table of the rungs' pages for each arc.
 func contents(*Generator) string {
 	var b strings.Builder
-	fmt.Fprint(&b, "| page | the idea | its exercise |\n|---|---|---|\n")
-	for i, rung := range ladder.Rungs {
-		fmt.Fprintf(&b, "| [%s](%s) | %s | [%s](exercises/%[4]s/README.md) |\n",
-			rung.Name, pageOf(i), rung.Idea, rung.Short())
+	for _, arc := range ladder.Arcs {
+		fmt.Fprintf(&b, "\n**%s:** %s\n\n| | the idea | its exercise |\n|---|---|---|\n",
+			arc, arc.Asks())
+		for _, rung := range arc.Rungs() {
+			link := "–"
+			if e, is := solvedBy(rung.Name); is {
+				link = fmt.Sprintf("[%s](exercises/%[1]s/README.md)", e.Name())
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", numbered(rung), rung.Idea, link)
+		}
 	}
-	return b.String()
+	return b.String()[1:]
+}
+
+// numbered is a rung's name with a link to its page, after its step.
+func numbered(rung ladder.Rung) string {
+	if rung.Step == 0 {
+		return toPage(rung)
+	}
+	return fmt.Sprintf("%d. %s", rung.Step, toPage(rung))
 }
 
 // levelList lists the levels, with their addresses on the site.

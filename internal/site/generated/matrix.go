@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/site/exercise"
 	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/scenarios"
@@ -22,7 +23,7 @@ func (g *Generator) workshop() string {
 		return fmt.Sprintf("**%s**. %s", s.Name, s.Summary)
 	}}}
 	for _, lock := range g.named("bronze", "silver", "gold", "platinum", "diamond",
-		"diamond/watchdog", "reentrant", "reentrant/fenced") {
+		"diamond/watchdog", "diamond/fenced") {
 		columns = append(columns, column[scenarios.Scenario]{linked(lock.Name),
 			func(s scenarios.Scenario) string { return worst(lock, s) }})
 	}
@@ -60,8 +61,8 @@ func beside(name, begins string, rungs ...string) func(*Generator, string) (stri
 
 // linked is a lock's name at the head of a column. A rung's leads to its page.
 func linked(lock string) string {
-	if i := indexOf(lock); i >= 0 {
-		return fmt.Sprintf("[%s](%s)", path.Base(lock), pageOf(i))
+	if rung, err := ladder.Find(lock); err == nil {
+		return fmt.Sprintf("[%s](%s)", rung.Short(), pageOf(lock))
 	}
 	return path.Base(lock)
 }
@@ -147,7 +148,7 @@ func worst(lock Lock, s scenarios.Scenario) string {
 // sign is a verdict in a table. A rung's leads to the run that breaks.
 func sign(lock Lock, s scenarios.Scenario, invariant string) string {
 	verdict := cmp.Or(lock.Verdicts[s.Name+": "+invariant], best(lock, s))
-	if indexOf(lock.Name) >= 0 && verdict == scenarios.Breaks {
+	if pageOf(lock.Name) != "" && verdict == scenarios.Breaks {
 		return Played(signs[verdict], strings.TrimPrefix(
 			recording.RunFile(lock.Name, s.Name, invariant), "docs/"))
 	}

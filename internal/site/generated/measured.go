@@ -53,6 +53,104 @@ func measuredTable(r bench.Report, clients int) string {
 	}))
 }
 
+// findings are what the committed run says.
+func (g *Generator) findings(string) (string, error) {
+	r, err := g.measured("benchmark.json")
+	if err != nil {
+		return "", err
+	}
+	text := ""
+	for _, found := range bench.Findings(r.Rows) {
+		text += "- " + found + "\n"
+	}
+	if r.Env.Commit != nil && *r.Env.Commit == olderRun {
+		text += "- " + older + "\n"
+	}
+	return text, nil
+}
+
+// olderRun is the commit of a run that is older than three locks in it.
+const (
+	olderRun = "62fb0750457a"
+	older    = "The run is older than fair, readwrite and the watchdog are now: fair and readwrite" +
+		" still handed the lock over inside a process, and each grant of the watchdog, and of" +
+		" the rungs above it, started a goroutine that Unlock waited for."
+)
+
+// distance says for each row of the committed run why it is as far from the serial limit
+// as it is. All ran on one processor, so the ratio is that of its work for a section, times
+// the share of the time for which the processor had any.
+func (g *Generator) distance(string) (string, error) {
+	r, err := g.measured("benchmark.json")
+	rows := slices.DeleteFunc(r.Rows, func(row bench.Row) bool {
+		return row.Count("table_clients") != measuredClients || work(row) == 0
+	})
+	return tableOf(1, []column[bench.Row]{
+		{"lock", bench.Row.Name},
+		{"times serial", decimal("ratio_to_serial", 2)},
+		{"work a section, µs", func(row bench.Row) string { return fmt.Sprintf("%.0f", work(row)) }},
+		{"processor busy, %", func(row bench.Row) string {
+			busy := work(row) * *row.Number("acquisitions_per_second") / 1e4
+			return fmt.Sprintf("%.0f", min(busy, 100))
+		}},
+		{"commands a section", decimal("commands_per_section", 1)},
+		{"executed, with scripts", decimal("calls_per_section", 1)},
+	}, rows), err
+}
+
+// longestPause is how long a client of a polling lock sleeps at most, in microseconds.
+const longestPause = 100_000
+
+// prices are what a section of the committed run is made of, in microseconds of work.
+func (g *Generator) prices(string) (string, error) {
+	r, err := g.measured("benchmark.json")
+	if err != nil {
+		return "", err
+	}
+	rows := map[string]bench.Row{}
+	for _, row := range r.Rows {
+		if row.Count("table_clients") == measuredClients {
+			rows[row.Name()] = row
+		}
+	}
+	serial, notify := rows["serial-limit"], rows["reentrant/notify"]
+	commands := func(row bench.Row) float64 { return *row.Number("commands_per_section") }
+	trip := work(serial) / commands(serial)
+	wake := work(notify) - work(serial) - trip*(commands(notify)-commands(serial))
+	// Of k sleeping clients, the next one wakes up after half of the pause / k.
+	free := 0.0
+	for k := 1; k <= measuredClients; k++ {
+		free += longestPause / 2 / float64(k)
+	}
+	sections := measuredClients * work(serial)
+	return Table(1, []string{"what", "", "from"}, [][]string{
+		{"a round trip", fmt.Sprintf("%.0f µs", trip), "the serial limit's work ÷ its commands"},
+		{"a round trip with a script", fmt.Sprintf("%.0f µs", work(rows["lua-decrement"])),
+			"*lua-decrement*, which is one"},
+		{"waking the next waiter", fmt.Sprintf("%.0f µs", wake),
+			"notify's work, less the serial limit's and its other commands"},
+		{"1000 sections without a wait", fmt.Sprintf("%.0f ms", sections/1000),
+			"the serial limit's work"},
+		{"the lock is free, everybody sleeps", fmt.Sprintf("%.0f ms", free/1000),
+			"50 ms × (1 + 1/2 + 1/3 + … + 1/1000)"},
+		{"the most that such a lock can reach", fmt.Sprintf("%.2f × serial", sections/(sections+free)),
+			"the last two"},
+	}), nil
+}
+
+// work is the processor time of a section in microseconds, of clients and servers
+// together; 0 when it isn't known.
+func work(row bench.Row) (sum float64) {
+	for _, of := range []string{"clients", "server"} {
+		x := row.Number("cpu_us_per_section." + of)
+		if x == nil {
+			return 0
+		}
+		sum += *x
+	}
+	return sum
+}
+
 // column is a column of a table whose rows are values of one type.
 type column[T any] struct {
 	head string

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"html"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
@@ -20,7 +22,11 @@ func (g *Generator) picture(name string) (string, error) {
 	scenario, _, _ := strings.Cut(name, ": ")
 	lock := path.Dir(scenario)
 	d := draw(found[0].Recording(lock))
-	file := "life/" + path.Base(lock) + ".svg"
+	rung, err := ladder.Find(lock)
+	if err != nil {
+		return "", err
+	}
+	file := "life/" + rung.Short() + ".svg"
 	g.pictures["docs/"+file] = d.svg()
 	return fmt.Sprintf("![%s](%s)\n", d.text(), file), nil
 }
@@ -36,9 +42,11 @@ const (
 	bar       = 26  // the height of a lane
 	gap       = 26  // between the key and the lanes beside it
 	between   = 5   // two other lanes
-	thin      = 7   // the height of one of several nodes
+	thin      = 16  // the height of one of several nodes
 	alarm     = "#b3160a"
-	unimpeded = 100_000 // microseconds: a wait that is not drawn
+	unimpeded = 100_000 // microseconds: a wait or a delay that is not drawn
+	line      = 17      // between two lines of the caption
+	longest   = 72      // letters in one of them
 )
 
 // colors are those of the clients, light for the bars and dark for the lines.
@@ -47,10 +55,12 @@ var colors = [][2]string{{"#b3d0f2", "#2f5f95"}, {"#ffd2a1", "#a85a00"},
 
 // span is a time during which something is so, in microseconds.
 type span struct {
-	what     string // "holds", "waits", or whose the key is
+	what     string // "holds", "waits", "unlocks", "paused", or whose the key is
 	from, to int64
 	asks     int  // the commands of a wait
 	expired  bool // the key's lease ended it
+	endless  bool // the key has no lease
+	renewals int
 }
 
 // drawing is the picture of a run: a lane for each client, one for the lock's key on
@@ -59,8 +69,10 @@ type drawing struct {
 	*recording.Run
 	b, labels strings.Builder // labels are written over all else
 	lanes     map[string]int
-	key, deep int // the top of the key's lane, and its height
-	below     int // where the texts below the key are
+	until     int64 // when the picture ends
+	key, deep int   // the top of the key's lane, and its height
+	below     int   // where the texts below the key are
+	storage   int   // the top of its lane; 0: it isn't shown
 	height    int
 	taken     map[int][][2]float64 // by the height of a text: where there are texts
 }
@@ -71,7 +83,7 @@ func draw(run *recording.Run) *drawing {
 	if d.Nodes > 1 {
 		d.deep = d.Nodes*(thin+2) - 2
 	}
-	y := 4
+	y := 4 // of the next lane
 	for i, client := range run.Clients {
 		d.lanes[client] = y
 		d.name(y, bar, client)
@@ -79,16 +91,28 @@ func draw(run *recording.Run) *drawing {
 		if i == 0 { // the key is below the first client
 			d.key = y - between + gap
 			d.below = d.key + d.deep + gap - 8
-			d.name(d.key, d.deep, "key")
+			for node := range max(d.Nodes, 1) {
+				d.name(d.node(node))
+			}
 			y = d.key + d.deep + gap
 		}
 	}
+	if d.checks() {
+		d.storage = y - between + gap
+		d.line(`<text x="2" y="%d" font-weight="bold" textLength="48">storage</text>`, d.storage+bar/2+4)
+		y = d.storage + bar + between
+	}
 	d.height = y + 16
+	d.until = d.end()
+	if d.Broken >= 0 && d.Invariant != "orphaned" {
+		d.until += d.end() / 6 // what the break leaves goes on
+	}
 	return d
 }
 
 // svg draws it all.
 func (d *drawing) svg() string {
+	d.events()
 	for _, client := range d.Clients {
 		color := d.color(client)
 		for _, s := range d.client(client) {
@@ -96,21 +120,31 @@ func (d *drawing) svg() string {
 			case "waits":
 				d.box(s, d.lanes[client], bar, [2]string{"#fff", color[1]},
 					fmt.Sprintf("waits, asks %d×", s.asks), "waits")
+			case "paused":
+				d.box(s, d.lanes[client], bar, colors[len(colors)-1],
+					"paused, and still believes in its lock", s.what)
+			case "unlocks":
+				d.box(s, d.lanes[client], bar, [2]string{"#fff", color[1]}, s.what)
 			default:
 				d.box(s, d.lanes[client], bar, color, s.what)
 			}
 		}
 	}
 	for node := range max(d.Nodes, 1) {
-		d.node(node)
+		d.holders(node)
+	}
+	if d.storage > 0 {
+		d.tokens()
 	}
 	if d.Broken >= 0 {
+		d.together()
 		x := d.x(d.end())
 		d.line(`<path d="M%.1f %dV0" stroke="%s" stroke-width="2"/>`, x, d.height-16, alarm)
 		d.label(x-4, d.below, "end", alarm, "✗ "+d.Invariant)
 	}
-	d.changes()
+	d.commands()
 	d.axis()
+	d.caption()
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d"`+
 		` viewBox="0 0 %d %d" font-family="system-ui, sans-serif" font-size="%d"`+
 		` fill="#222">`+"\n<title>%s</title>\n"+`<rect width="%d" height="%d"`+
@@ -122,36 +156,55 @@ func (d *drawing) svg() string {
 func (d *drawing) client(name string) []span {
 	var all []span
 	inside, asked, asks := false, int64(-1), 0
-	releasing := false // after it has left, until its Unlock returns
+	left := int64(-1) // when it left, until its Unlock returns
+	stopped := int64(-1)
 	waited := func(until int64) {
 		if asked >= 0 && until-asked > unimpeded {
 			all = append(all, span{what: "waits", from: asked, to: until, asks: asks})
 		}
 		asked, asks = -1, 0
 	}
+	paused := func(until int64) {
+		if stopped >= 0 {
+			all = append(all, span{what: "paused", from: stopped, to: until})
+		}
+		stopped = -1
+	}
+	unlocks := func(until int64) {
+		if left >= 0 && until-left > unimpeded {
+			all = append(all, span{what: "unlocks", from: left, to: until})
+		}
+		left = -1
+	}
 	for _, e := range d.Entries {
 		at, own := e.At, e.Client >= 0 && d.Clients[e.Client] == name
-		is := slices.ContainsFunc(d.States[e.State].Inside, func(owner string) bool {
-			return owner == name
-		})
+		is := slices.Contains(d.States[e.State].Inside, name)
 		switch {
 		case is && !inside:
 			waited(at)
-			all = append(all, span{what: "holds", from: at, to: d.end()})
+			all = append(all, span{what: "holds", from: at, to: d.until})
 		case !is && inside:
-			all[len(all)-1].to, releasing = at, true
+			all[len(all)-1].to, left = at, at
 		}
 		inside = is
 		text := d.Texts[e.Text]
 		switch {
 		case !own:
 		case strings.Contains(text, "nlock returns "):
-			releasing = false
+			unlocks(at)
 		case strings.Contains(text, " returns "): // an attempt that was refused
 			waited(at)
+		case head(text) == "stops":
+			if stopped = at; inside {
+				all[len(all)-1].to = at
+			}
+		case text == "wakes up":
+			if paused(at); inside {
+				all = append(all, span{what: "holds", from: at, to: d.until})
+			}
 		case text == "dies":
-			asked, asks = -1, 0
-		case e.Node >= 0 && !inside && !releasing:
+			asked, asks, left = -1, 0, -1
+		case e.Node >= 0 && !inside && left < 0:
 			if asked < 0 {
 				asked = e.Sent
 			}
@@ -159,6 +212,8 @@ func (d *drawing) client(name string) []span {
 		}
 	}
 	waited(d.end())
+	unlocks(d.end())
+	paused(d.end())
 	return all
 }
 
@@ -168,9 +223,10 @@ func (d *drawing) owners(node int) []span {
 	var ends int64
 	end := func(at int64) {
 		if n := len(all); n > 0 && all[n-1].to == 0 {
-			all[n-1].to, all[n-1].expired = at, ends > 0 && ends <= at
-			if all[n-1].expired {
-				all[n-1].to = ends
+			s := &all[n-1]
+			s.to, s.expired, s.endless = at, ends > 0 && ends <= at, ends == 0
+			if s.expired {
+				s.to = ends
 			}
 		}
 	}
@@ -191,21 +247,31 @@ func (d *drawing) owners(node int) []span {
 			if owner != "" {
 				all = append(all, span{what: owner, from: e.At})
 			}
+		} else if owner != "" && until != ends {
+			all[len(all)-1].renewals++
 		}
 		last, ends = owner, until
 	}
-	end(d.end())
+	end(d.until)
 	return all
 }
 
-// node draws whose the key is on a node.
-func (d *drawing) node(node int) {
-	y, height := d.key, bar
-	if d.Nodes > 1 {
-		y, height = d.key+node*(thin+2), thin
+// node is a node's lane, and its name.
+func (d *drawing) node(node int) (y, height int, name string) {
+	if d.Nodes <= 1 {
+		return d.key, bar, "key"
 	}
-	d.line(`<path d="M%d %.1fH%d" stroke="#bbb"/>`, left, float64(y)+float64(height)/2,
-		width-right)
+	return d.key + node*(thin+2), thin, fmt.Sprintf("node %d", node+1)
+}
+
+// holders draws whose the key is on a node.
+func (d *drawing) holders(node int) {
+	y, height, _ := d.node(node)
+	middle := y + height/2
+	if d.Nodes > 1 {
+		middle = y + height // a node's events are in its lane
+	}
+	d.line(`<path d="M%d %dH%d" stroke="#bbb"/>`, left, middle, width-right)
 	for _, s := range d.owners(node) {
 		texts := []string{s.what + "'s"}
 		switch {
@@ -213,29 +279,88 @@ func (d *drawing) node(node int) {
 			texts = nil
 		case strings.Contains(s.what, " "):
 			texts = []string{"read by " + s.what, s.what}
+		case s.renewals > 1:
+			texts = []string{fmt.Sprintf("%s's, renewed %d×", s.what, s.renewals), s.what + "'s"}
 		case s.expired:
 			texts = []string{s.what + "'s, until its lease ends", s.what + "'s"}
+		case s.endless:
+			texts = []string{s.what + "'s, without a lease", s.what + "'s"}
 		}
 		d.box(s, y, height, d.color(s.what), texts...)
 	}
 }
 
-// changes draws the commands that change whose the key is, and what befalls clients and
-// nodes.
-func (d *drawing) changes() {
-	owner := "-"
-	for _, e := range d.Entries {
-		text, at := d.Texts[e.Text], e.At
-		now := d.States[e.State].Owner
-		switch {
-		case e.Client < 0:
-			d.label(d.x(at)+4, d.below, "start", alarm, head(text))
-		case e.Node >= 0 && now != owner:
-			d.arrow(d.Clients[e.Client], at, command(text))
-		case e.Node < 0 && !strings.Contains(text, " returns ") && !strings.Contains(text, "storage"):
-			d.label(d.x(at)+4, d.lanes[d.Clients[e.Client]]+17, "start", alarm, "✗ "+head(text))
+// together marks when two clients hold a lock that is for one.
+func (d *drawing) together() {
+	if d.Invariant != "two holders" {
+		return
+	}
+	from := int64(-1)
+	until := func(at int64) {
+		if from >= 0 {
+			d.line(`<rect x="%.1f" width="%.1f" height="%d" fill="%s" fill-opacity=".13"/>`,
+				d.x(from), d.x(at)-d.x(from), d.height-16, alarm)
 		}
-		owner = now
+		from = -1
+	}
+	for _, e := range d.Entries {
+		switch together := len(d.States[e.State].Inside) > 1; {
+		case together && from < 0:
+			from = e.At
+		case !together:
+			until(e.At)
+		}
+	}
+	until(d.until)
+}
+
+// drawn are the events that the lanes show.
+var drawn = regexp.MustCompile(` returns |storage|^stops|^wakes up`)
+
+// events says what befalls clients and nodes.
+func (d *drawing) events() {
+	var inside []string // before the event
+	for _, e := range d.Entries {
+		text, x := head(d.Texts[e.Text]), d.x(e.At)+4
+		switch {
+		case e.Client < 0 && d.Nodes > 1:
+			y, height, _ := d.node(e.Node)
+			d.label(x, y+height-3, "start", alarm, text)
+		case e.Client < 0:
+			d.label(x, d.below, "start", alarm, text)
+		case e.Node < 0 && !drawn.MatchString(text):
+			client := d.Clients[e.Client]
+			if text == "dies" && !slices.Contains(inside, client) {
+				text = "dies while it takes the lock"
+			}
+			d.label(x, d.lanes[client]+17, "start", alarm, "✗ "+text)
+		}
+		inside = d.States[e.State].Inside
+	}
+}
+
+// commands draws those that change whose the key is, and those of a release that are late.
+func (d *drawing) commands() {
+	owner, ends, held := "-", int64(0), map[string]int64{} // until when a client held the lock
+	for _, e := range d.Entries {
+		state := d.States[e.State]
+		if e.Client >= 0 && e.Node >= 0 {
+			client := d.Clients[e.Client]
+			late := e.At-e.Sent > unimpeded || e.Back-e.At > unimpeded
+			changes := state.Owner != owner
+			foreign := d.Broken >= 0 && changes && owner != "-" && owner != client &&
+				(ends == 0 || ends > e.At)
+			if changes || late && e.Sent > held[client] {
+				d.arrow(client, e, foreign)
+			}
+		}
+		for _, client := range state.Inside {
+			held[client] = e.At
+		}
+		owner, ends = state.Owner, 0
+		if len(state.Leases) > 0 {
+			ends = state.Leases[0].Ends
+		}
 	}
 }
 
@@ -255,16 +380,23 @@ func head(text string) string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == ':' })[0]
 }
 
-// arrow draws a command from a client to the key.
-func (d *drawing) arrow(client string, at int64, text string) {
-	y, c, x := d.lanes[client], d.color(client), d.x(at)
+// arrow draws a command from a client to the key, and its reply if that is late.
+func (d *drawing) arrow(client string, e recording.Entry, foreign bool) {
+	y, c, x := d.lanes[client], d.color(client)[1], d.x(e.At)
 	from, to, down, label := y+bar, d.key, -5, d.key-8
 	if y > d.key {
 		from, to, down, label = y, d.key+d.deep, 5, d.below
 	}
-	d.line(`<path d="M%.1f %dV%dm-3 %dl3 %dl3 %d" fill="none" stroke="%s"/>`, x, from,
-		to, down, -down, down, c[1])
-	d.label(x+4, label, "start", c[1], text)
+	if foreign {
+		c = alarm
+	}
+	d.line(`<path d="M%.1f %dL%.1f %dm-3 %dl3 %dl3 %d" fill="none" stroke="%s"/>`,
+		d.x(e.Sent), from, x, to, down, -down, down, c)
+	if e.Back-e.At > unimpeded {
+		d.line(`<path d="M%.1f %dL%.1f %d" stroke="%s" stroke-dasharray="4 3"/>`, x, to,
+			d.x(min(e.Back, d.until)), from, c)
+	}
+	d.label(x+4, label, "start", c, command(d.Texts[e.Text]))
 }
 
 // text says in words what happens, for readers who don't see the picture.
@@ -283,12 +415,29 @@ func (d *drawing) name(y, height int, name string) {
 	d.line(`<text x="2" y="%d" font-weight="bold">%s</text>`, y+height/2+4, name)
 }
 
+// caption says below the picture what broke.
+func (d *drawing) caption() {
+	if d.Broken < 0 {
+		return
+	}
+	_, event, _ := strings.Cut(d.Event, ": ") // without its time
+	text, words := "✗", strings.Fields(d.Invariant+": "+event)
+	for len(words) > 0 {
+		for len(words) > 0 && utf8.RuneCountInString(text+words[0]) < longest {
+			text, words = text+" "+words[0], words[1:]
+		}
+		d.height += line
+		d.line(`<text x="2" y="%d" fill="%s">%s</text>`, d.height-4, alarm, html.EscapeString(text))
+		text = ""
+	}
+}
+
 func (d *drawing) line(format string, args ...any) {
 	fmt.Fprintf(&d.b, format+"\n", args...)
 }
 
 func (d *drawing) x(t int64) float64 {
-	return left + (width-left-right)*float64(t)/float64(d.end())
+	return left + (width-left-right)*float64(t)/float64(d.until)
 }
 
 // color is that of a client, and the last one that of several.
@@ -305,7 +454,8 @@ func (d *drawing) box(s span, y, height int, color [2]string, texts ...string) {
 	d.line(`<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s" stroke="%s"/>`,
 		d.x(s.from), y, d.x(s.to)-d.x(s.from), height, color[0], color[1])
 	for _, text := range texts {
-		if float64(utf8.RuneCountInString(text))*letter+6 <= d.x(s.to)-d.x(s.from) {
+		long := float64(utf8.RuneCountInString(text))*letter + 6
+		if long <= d.x(s.to)-d.x(s.from) && d.free(y+17, [2]float64{d.x(s.from), d.x(s.from) + long}) {
 			d.line(`<text x="%.1f" y="%d">%s</text>`, d.x(s.from)+5, y+17,
 				html.EscapeString(text))
 			return
@@ -324,15 +474,20 @@ func (d *drawing) label(x float64, y int, anchor, color, text string) {
 	if anchor == "end" {
 		span = [2]float64{x - long, x}
 	}
-	for _, other := range d.taken[y] {
-		if span[0] < other[1] && other[0] < span[1] {
-			return
-		}
+	if !d.free(y, span) {
+		return
 	}
 	d.taken[y] = append(d.taken[y], span)
 	fmt.Fprintf(&d.labels, `<text x="%.1f" y="%d" text-anchor="%s" fill="%s"`+
 		` stroke="#fff" stroke-width="3" paint-order="stroke">%s</text>`+"\n", x, y,
 		anchor, color, html.EscapeString(text))
+}
+
+// free says whether no label is at a height where a text would be.
+func (d *drawing) free(y int, span [2]float64) bool {
+	return !slices.ContainsFunc(d.taken[y], func(other [2]float64) bool {
+		return span[0] < other[1] && other[0] < span[1]
+	})
 }
 
 // axis draws the time, in steps of which at most eight fit.

@@ -16,6 +16,7 @@ func text(make func(g *Generator) string) func(*Generator, string) (string, erro
 //
 //	place gold                      where the rung stands, and its neighbors
 //	life gold/overrun_release       the picture of a run
+//	climb gold                      the exercise that the rung solves
 //	code gold/lock.go Lock.TryLock  declarations of a file
 //	file diamond/release.lua        a whole file
 //	output x_test.go _delex         what an example prints
@@ -27,6 +28,7 @@ func text(make func(g *Generator) string) func(*Generator, string) (string, erro
 var registry = []part{
 	{"", "place ", (*Generator).place},
 	{"", "life ", (*Generator).picture},
+	{"", "climb ", climb},
 	{"", "code ", (*Generator).code},
 	{"", "file ", (*Generator).file},
 	{"", "output ", (*Generator).output},
@@ -43,6 +45,9 @@ var registry = []part{
 
 	{"docs/levels.md", "levels", text(levelList)},
 	{"docs/benchmark.md", "measured", measuredIn("benchmark.json", measuredClients)},
+	{"docs/benchmark.md", "findings", (*Generator).findings},
+	{"docs/benchmark.md", "distance", (*Generator).distance},
+	{"docs/benchmark.md", "prices", (*Generator).prices},
 
 	{"docs/challenges.md", "challenge ", challenge},
 

@@ -31,9 +31,9 @@ var tests = map[string]test{
 
 	"cache":     {args: "./internal/bench/jobs -run CacheTablesOfThePage"},
 	"costs":     {args: "./internal/bench -whole"},
-	"import":    {args: "./internal/bench/jobs/imports -run OfThePage -whole"},
+	"import":    {"./jobs/imports -run OfThePage -whole", "field"},
 	"picture":   {args: "./internal/bench -run Picture"},
-	"scheduled": {args: "./internal/bench/jobs -run TimetableOfThePage"},
+	"scheduled": {"./jobs/timetable -run OfThePage", "field"},
 	"swarm":     {args: "./scenarios -run ToldAsShortly"},
 
 	"explorer": {args: explorer + "Table|Rarely|OnThePageIs|NeedAnInterleaving"},

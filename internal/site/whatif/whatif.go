@@ -26,6 +26,7 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/exercise"
+	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/internal/site/whatif/coroutine"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
@@ -57,6 +58,10 @@ type Question struct {
 	// Exercise asks for all scenarios of an exercise and for its further check,
 	// with the scripts as they are here.
 	Exercise string `json:"exercise,omitempty"`
+
+	// Worlds asks for the random worlds of seed 1 from one number to before another,
+	// until one shows what nobody has declared.
+	Worlds *[2]int `json:"worlds,omitempty"`
 
 	// Code is a learner's lock, which runs in place of a rung.
 	Code string `json:"code,omitempty"`
@@ -93,6 +98,8 @@ type Answer struct {
 	// of its client's commands it is; 0: none.
 	Run     string `json:"run,omitempty"`
 	Numbers []int  `json:"numbers,omitempty"`
+
+	Story string `json:"story,omitempty"` // of a random world that breaks the lock
 
 	Catalogue *Catalogue `json:"catalogue,omitempty"`
 	Grade     *Grade     `json:"grade,omitempty"`
@@ -182,6 +189,9 @@ func Ask(t *testing.T, q Question) Answer {
 	if q.Exercise != "" {
 		return q.exercise(t, rung, change)
 	}
+	if q.Worlds != nil {
+		return q.inWorlds(t, rung, change)
+	}
 	results, unfired, err := scenarios.Try(t, rung.Build, q.Scenario, change,
 		locktest.Options(rung)...)
 	if shown := broken(results); q.own != nil && len(shown) > 0 {
@@ -200,11 +210,7 @@ func Ask(t *testing.T, q Question) Answer {
 	a.add(rung, results...)
 	if r := q.shown(results); r != nil {
 		run := r.Recording(rung.Name)
-		text, err := json.Marshal(run)
-		if err != nil {
-			panic(err) // it has only what JSON has
-		}
-		a.Run = string(text)
+		a.Run = recorded(run)
 		if q.Skew != nil && !slices.Contains(run.Clients, q.Skewed) {
 			a.Unfired = append(a.Unfired, q.Skewed+" is not in this scenario: its"+
 				" clock changes nothing")
@@ -256,6 +262,35 @@ func (q *Question) shown(results []scenarios.Result) *scenarios.Result {
 		}
 	}
 	return best
+}
+
+// inWorlds plays random worlds. A learner's lock offers nothing that its functions have no
+// name for.
+func (q *Question) inWorlds(t *testing.T, rung ladder.Rung, change scenarios.Change) (
+	a Answer) {
+	options := locktest.Options(rung)
+	if q.own != nil {
+		options = append(options, scenarios.WithoutFeatures(scenarios.Reentry,
+			scenarios.LossNotices, scenarios.FixedLeases))
+	}
+	r, err := scenarios.TryWorlds(t, rung.Build, change, 1, q.Worlds[0], q.Worlds[1], options...)
+	if err != nil {
+		return Answer{Error: unjudged(err)}
+	}
+	if r != nil {
+		a.add(rung, *r)
+		a.Story, a.Run = r.Story, recorded(r.Recording(rung.Name))
+	}
+	return a
+}
+
+// recorded is the text of a run.
+func recorded(run *recording.Run) string {
+	text, err := json.Marshal(run)
+	if err != nil {
+		panic(err) // it has only what JSON has
+	}
+	return string(text)
 }
 
 // exercise runs an exercise's scenarios, and what it checks besides.

@@ -200,7 +200,7 @@ func TestAScriptRunsAsItWasEdited(t *testing.T) {
 func TestAnExerciseIsSolvedByItsRungsScripts(t *testing.T) {
 	locktest.Long(t, "it runs every scenario four times")
 	for exercise, rung := range map[string]string{
-		"fenced": "reentrant/fenced", "readwrite": "reentrant/readwrite"} {
+		"fenced": "diamond/fenced", "readwrite": "reentrant/readwrite"} {
 		t.Run(exercise, func(t *testing.T) {
 			q := whatif.Question{Rung: rung, Exercise: exercise}
 			a := whatif.Ask(t, q)
@@ -256,4 +256,21 @@ func TestABadQuestionGetsOneLine(t *testing.T) {
 		assert.NotContains(t, a.Error, "\n")
 		assert.Empty(t, a.Run)
 	}
+}
+
+func TestRandomWorldsShowWhatTheRungIsNotKnownToBreak(t *testing.T) {
+	q := whatif.Question{Rung: "diamond", Worlds: &[2]int{0, 10}}
+	a, _ := ask(t, q)
+	assert.Empty(t, a.Error)
+	assert.Empty(t, a.Run)
+	release, err := os.ReadFile("../../../diamond/release.lua")
+	require.NoError(t, err)
+	q.Scripts = []whatif.Script{{Name: "release.lua", Original: string(release),
+		Edited: "return redis.call('DEL', KEYS[1])"}}
+	q.Worlds[1] = 40
+	a, run := ask(t, q)
+	require.Empty(t, a.Error)
+	assert.Equal(t, "breaks", verdict(a, run.Invariant))
+	assert.NotEmpty(t, a.Story)
+	assert.Equal(t, a.Story, run.Summary)
 }

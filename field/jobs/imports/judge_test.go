@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockladder/lockladder/internal/bench/jobs/imports"
+	"github.com/lockladder/lockladder/field/jobs/imports"
 )
 
 // verdict counts what became of the tasks:

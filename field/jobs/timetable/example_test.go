@@ -1,4 +1,4 @@
-package jobs_test
+package timetable_test
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/internal/bench/jobs"
+	"github.com/lockladder/lockladder/field/jobs/timetable"
 	"github.com/lockladder/lockladder/reentrant/fenced"
 )
 
 // Four services come to the same minute, and one of them does the job.
-func ExampleTimetableService() {
+func ExampleService() {
 	ctx := context.Background()
 	server := miniredis.NewMiniRedis() // stands in for a Redis
 	must(server.Start())
@@ -27,7 +27,7 @@ func ExampleTimetableService() {
 	for range 4 {
 		mine, err := fenced.New(rdb, "report:lock", 10*time.Second)
 		must(err)
-		service := &jobs.TimetableService{RDB: rdb, Key: "report:done",
+		service := &timetable.Service{RDB: rdb, Key: "report:done",
 			Every: time.Minute, Lock: mine,
 			Job: func(_ context.Context, due time.Time) error {
 				fmt.Println("the report of", due.Format("15:04"))

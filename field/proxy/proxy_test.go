@@ -7,14 +7,13 @@ import (
 	"os"
 	"runtime"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/field/proxy"
 	"github.com/lockladder/lockladder/internal/locktest"
-	"github.com/lockladder/lockladder/internal/servers/proxy"
 )
 
 // echo is a server that sends back what it reads.
@@ -152,56 +151,6 @@ func TestDialingHangsUntilTheFaultEnds(t *testing.T) {
 	require.True(t, errors.As(err, &late) && late.Timeout(), "%v", err)
 	end()
 	echoes(t, dial(t, p))
-}
-
-func TestBytesAreOnTheirWayForTheDelay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := proxy.NewVirtualNetwork(5*time.Millisecond, func(request []byte) bool {
-			return string(request) == "free"
-		})
-		far, server := net.Pipe()
-		near := n.Through(far)
-		start := time.Now()
-		passes := func(from, to net.Conn, text string, at time.Duration) {
-			t.Helper()
-			send(t, from, text)
-			buffer := make([]byte, len(text))
-			_, err := io.ReadFull(to, buffer)
-			require.NoError(t, err)
-			assert.Equal(t, text, string(buffer))
-			assert.Equal(t, at, time.Since(start))
-		}
-		passes(near, server, "free", 0)
-		passes(server, near, "free", 0)
-		passes(near, server, "ping", 5*time.Millisecond)
-		passes(server, near, "pong", 10*time.Millisecond)
-
-		send(t, near, "one after the other,")
-		time.Sleep(time.Millisecond)
-		send(t, near, "two are on their way together")
-		assert.Equal(t, 11*time.Millisecond, time.Since(start), "the sender does not wait")
-		_, err := io.ReadFull(server, make([]byte, 49))
-		require.NoError(t, err)
-		assert.Equal(t, 16*time.Millisecond, time.Since(start))
-
-		server.Close()
-		_, err = receive(near, soon)
-		assert.ErrorIs(t, err, io.EOF)
-		n.Close()
-	})
-}
-
-func TestBytesAreOnTheirWayForTheDelayInRealTime(t *testing.T) {
-	n := proxy.NewNetwork(5 * time.Millisecond)
-	defer n.Close()
-	far, server := net.Pipe()
-	near, start := n.Through(far), time.Now()
-	for i := range 2 {
-		send(t, near, "ping")
-		_, err := receive(server, soon)
-		require.NoError(t, err)
-		assert.GreaterOrEqual(t, time.Since(start), time.Duration(i+1)*5*time.Millisecond)
-	}
 }
 
 func TestOnlyAConnectionThatHasSaidItIsConcerned(t *testing.T) {

@@ -1,7 +1,10 @@
-package jobs
+// Package timetable is a job that several services have to do once between them, which a
+// lock alone does not see to: docs/scheduled.md has what becomes of the job behind each rung.
+package timetable
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"time"
@@ -11,9 +14,11 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-var writeDone = script("done.lua")
+//go:embed done.lua
+var source string
+var writeDone = redis.NewScript(source)
 
-// TimetableService is one of several that have the same timetable, every entry of which
+// Service is one of several that have the same timetable, every entry of which
 // is to be done once ([survey]). It is used by one goroutine at a time.
 //
 // A lock alone does not do that. The services' clocks differ, and a job may take
@@ -26,7 +31,7 @@ var writeDone = script("done.lua")
 // A job whose service dies in the middle is begun again by another one. The effects
 // that it had by then remain. An effect that must not happen twice belongs in the
 // step that writes the record, done.lua, or must be checked where it happens.
-type TimetableService struct {
+type Service struct {
 	RDB   redis.UniversalClient
 	Key   string        // of the record of what was done last
 	Every time.Duration // the job is due at its multiples: each minute, say
@@ -45,7 +50,7 @@ type TimetableService struct {
 // last, if nobody has: services may all have been down. A job may take longer than
 // Every. The service then tells Failed of those that it has missed meanwhile, and
 // nobody does them later.
-func (s *TimetableService) Run(ctx context.Context) error {
+func (s *Service) Run(ctx context.Context) error {
 	for due := time.Now().Truncate(s.Every); ; due = due.Add(s.Every) {
 		if err := lock.Sleep(ctx, time.Until(due)); err != nil {
 			return err
@@ -64,12 +69,12 @@ func (s *TimetableService) Run(ctx context.Context) error {
 // Once does what is due at a time unless it was done before. It waits for the
 // lock until ctx ends. It says whether this call has done it; after an error it
 // may be done by another service.
-func (s *TimetableService) Once(ctx context.Context, due time.Time) (did bool, err error) {
+func (s *Service) Once(ctx context.Context, due time.Time) (did bool, err error) {
 	return s.once(ctx, ctx, due)
 }
 
 // once waits for the lock until waiting ends.
-func (s *TimetableService) once(ctx, waiting context.Context, due time.Time) (did bool,
+func (s *Service) once(ctx, waiting context.Context, due time.Time) (did bool,
 	err error) {
 	if err := s.Lock.Lock(waiting); err != nil {
 		return false, err

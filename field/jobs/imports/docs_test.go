@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/bench/jobs/imports"
+	"github.com/lockladder/lockladder/field/jobs/imports"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
@@ -53,7 +53,7 @@ var faults = []struct {
 
 func TestTheTablesOfThePageAreFresh(t *testing.T) {
 	locktest.WhenNamed(t, "it runs every scenario of the page:"+
-		" go test ./internal/bench/jobs/imports -run OfThePage")
+		" cd field && go test ./jobs/imports -run OfThePage")
 	generated.Compare(t, "import.md", "article", table(t, imports.Worker.Article))
 	generated.Compare(t, "import.md", "improved", table(t, imports.Worker.Improved))
 	if *whole {

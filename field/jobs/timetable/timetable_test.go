@@ -1,4 +1,4 @@
-package jobs_test
+package timetable_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/bench/jobs"
+	"github.com/lockladder/lockladder/field/jobs/timetable"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
@@ -20,14 +20,17 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
+func TestMain(m *testing.M) { locktest.Main(m) }
+
 const (
 	second  = time.Second
+	ms      = time.Millisecond
 	minutes = 10 // that a timetable lasts
 )
 
-// timetable is one in a world of its own, and which services did its jobs. One thing
+// world is a world of its own with a timetable, and which services did its jobs. One thing
 // happens at a time.
-type timetable struct {
+type world struct {
 	*lab.World
 	rung   ladder.Rung
 	began  [minutes][]string // who has begun the job of a minute
@@ -38,9 +41,9 @@ type timetable struct {
 	locked bool // at the end
 }
 
-func runTimetable(t *testing.T, rung string, script func(s *timetable)) (s *timetable) {
+func runTimetable(t *testing.T, rung string, script func(s *world)) (s *world) {
 	t.Helper()
-	s = &timetable{rung: locktest.Find(t, rung)}
+	s = &world{rung: locktest.Find(t, rung)}
 	config := lab.Config{Nodes: s.rung.Nodes, Key: "report:lock", TTL: 10 * second}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
 		s.World = w
@@ -64,7 +67,7 @@ func runTimetable(t *testing.T, rung string, script func(s *timetable)) (s *time
 type job func(ctx context.Context, c *lab.Client, minute int) error
 
 // service runs a service from a moment on.
-func (s *timetable) service(name string, from time.Duration, do job) {
+func (s *world) service(name string, from time.Duration, do job) {
 	c := s.Client(name)
 	// A job of every minute needs no lock that is asked for twenty times a second.
 	env := c.Env("report:lock", lock.PollEvery(second/4))
@@ -74,7 +77,7 @@ func (s *timetable) service(name string, from time.Duration, do job) {
 		return
 	}
 	env.Nodes[0].AddHook(s.written(name))
-	service := &jobs.TimetableService{RDB: env.Nodes[0], Key: "report:done",
+	service := &timetable.Service{RDB: env.Nodes[0], Key: "report:done",
 		Every: time.Minute, Lock: l,
 		Job: func(ctx context.Context, due time.Time) error {
 			c.Step("begins", func() {
@@ -95,7 +98,7 @@ func (s *timetable) service(name string, from time.Duration, do job) {
 }
 
 // written sees which minute a service's done.lua has written.
-func (s *timetable) written(name string) redis.Hook {
+func (s *world) written(name string) redis.Hook {
 	return locktest.Around(func(cmd redis.Cmder, send func() error) error {
 		err := send()
 		args := cmd.Args()
@@ -109,7 +112,7 @@ func (s *timetable) written(name string) redis.Hook {
 }
 
 // once asserts that every minute was written down once.
-func (s *timetable) once(t *testing.T) {
+func (s *world) once(t *testing.T) {
 	t.Helper()
 	for minute := range minutes {
 		assert.Len(t, s.done[minute], 1, "minute %d: done by %v, begun by %v\n%s",
@@ -125,7 +128,7 @@ func brief(_ context.Context, c *lab.Client, _ int) error {
 }
 
 // dyingIn is a job whose service dies in a minute, if nobody else has before.
-func (s *timetable) dyingIn(fatal int, after time.Duration) job {
+func (s *world) dyingIn(fatal int, after time.Duration) job {
 	return func(ctx context.Context, c *lab.Client, minute int) error {
 		if minute == fatal && len(s.began[minute]) == 1 {
 			c.Sleep(after)
@@ -139,7 +142,7 @@ func (s *timetable) dyingIn(fatal int, after time.Duration) job {
 // The first service dies in its job, so the second one begins it late, and is not through
 // when the next one is due.
 func TestAJobIsNotCutOffWhenTheNextOneIsDue(t *testing.T) {
-	s := runTimetable(t, "reentrant/fenced", func(s *timetable) {
+	s := runTimetable(t, "reentrant/fenced", func(s *world) {
 		s.service("S0", 0, s.dyingIn(0, 20*second))
 		s.service("S1", second, func(ctx context.Context, c *lab.Client, minute int) error {
 			if minute > 0 {
@@ -155,7 +158,7 @@ func TestAJobIsNotCutOffWhenTheNextOneIsDue(t *testing.T) {
 
 // All die, and one that starts in the middle of a minute makes up for it.
 func TestAServiceThatStartsInTheMiddleOfAMinuteDoesItsJob(t *testing.T) {
-	s := runTimetable(t, "reentrant/fenced", func(s *timetable) {
+	s := runTimetable(t, "reentrant/fenced", func(s *world) {
 		s.service("S0", 0, s.dyingIn(3, 100*ms))
 		s.service("S1", 3*time.Minute+30*second, brief)
 	})
@@ -166,7 +169,7 @@ func TestAServiceThatStartsInTheMiddleOfAMinuteDoesItsJob(t *testing.T) {
 // The lease of a stopped service ends, another one does the job, and the first one
 // comes back: its job was for nothing, and is not written down.
 func TestAStoppedServiceWritesNothingDown(t *testing.T) {
-	s := runTimetable(t, "gold", func(s *timetable) {
+	s := runTimetable(t, "gold", func(s *world) {
 		s.service("S0", 0, func(ctx context.Context, c *lab.Client, minute int) error {
 			if minute == 2 {
 				c.Sleep(20 * second)
@@ -182,7 +185,7 @@ func TestAStoppedServiceWritesNothingDown(t *testing.T) {
 
 func TestAJobThatFailsIsDoneByAnother(t *testing.T) {
 	broken := errors.New("broken")
-	s := runTimetable(t, "reentrant/notify", func(s *timetable) {
+	s := runTimetable(t, "reentrant/notify", func(s *world) {
 		s.service("S0", 0, func(context.Context, *lab.Client, int) error { return broken })
 		s.service("S1", 0, brief)
 	})
@@ -195,7 +198,7 @@ func TestAJobThatFailsIsDoneByAnother(t *testing.T) {
 func TestAJobThatIsDoneIsWrittenDownThoughItsServiceIsToEnd(t *testing.T) {
 	for _, rung := range []string{"diamond", "reentrant/fenced", "redlock"} {
 		t.Run(rung, func(t *testing.T) {
-			s := runTimetable(t, rung, func(s *timetable) {
+			s := runTimetable(t, rung, func(s *world) {
 				s.service("S0", 0, func(context.Context, *lab.Client, int) error {
 					s.stop()
 					return nil
@@ -209,16 +212,16 @@ func TestAJobThatIsDoneIsWrittenDownThoughItsServiceIsToEnd(t *testing.T) {
 
 func TestTimetableOfThePageIsFresh(t *testing.T) {
 	locktest.WhenNamed(t, "it plays the minutes of every rung for a table of the page:"+
-		" go test ./internal/bench/jobs -run TimetableOfThePage")
+		" cd field && go test ./jobs/timetable -run OfThePage")
 	var rows [][]string
 	for _, rung := range ladder.Rungs {
-		alive := runTimetable(t, rung.Name, func(s *timetable) {
+		alive := runTimetable(t, rung.Name, func(s *world) {
 			for i := range 4 {
 				s.service(fmt.Sprint("S", i), 0, brief)
 			}
 		})
 		alive.once(t)
-		dying := runTimetable(t, rung.Name, func(s *timetable) {
+		dying := runTimetable(t, rung.Name, func(s *world) {
 			for i := range 3 {
 				s.service(fmt.Sprint("S", i), 0, s.dyingIn(2*i+1, 100*ms))
 			}
@@ -235,7 +238,7 @@ func TestTimetableOfThePageIsFresh(t *testing.T) {
 }
 
 // count is in how many minutes the job was done, and how often it was begun.
-func (s *timetable) count() string {
+func (s *world) count() string {
 	done, begun := 0, 0
 	for minute := range minutes {
 		done += len(s.done[minute])

@@ -1,0 +1,101 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Compare is a table of the rows that an earlier run and this one have in common, with
+// what has changed and what is noise.
+func Compare(file string, before, after Report) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Compared with %s", file)
+	if commit := before.Env.Commit; commit != nil {
+		fmt.Fprintf(&b, " of commit %s", *commit)
+	}
+	fmt.Fprintf(&b, ", by the ratios to the serial limit:%s\n", otherwise(before.Env, after.Env))
+	lines := 0
+	for _, now := range after.Rows {
+		for _, then := range before.Rows {
+			if alike(then, now) {
+				b.WriteString(difference(then, now))
+				lines++
+			}
+		}
+	}
+	if lines == 0 {
+		b.WriteString("No row was measured in both with the same settings.\n")
+	}
+	return b.String()
+}
+
+// otherwise says which part of the environment is another one, as its figures are then
+// another machine's.
+func otherwise(a, b Env) string {
+	text := ""
+	for _, of := range []struct{ name, then, now string }{
+		{"processor", shown(a.CPU), shown(b.CPU)},
+		{"server", a.Server + " " + shown(a.ServerVersion), b.Server + " " + shown(b.ServerVersion)},
+		{"Go", a.Go, b.Go},
+		{"pinning", shown(a.Pinned), shown(b.Pinned)},
+		{"round-trip time", fmt.Sprint(a.RTTms), fmt.Sprint(b.RTTms)},
+	} {
+		if of.then != of.now {
+			text += fmt.Sprintf(" (another %s: %s)", of.name, strings.TrimSpace(of.then))
+		}
+	}
+	return text
+}
+
+func shown[T any](value *T) string {
+	if value == nil {
+		return "none"
+	}
+	return fmt.Sprint(*value)
+}
+
+// alike says whether two rows measure the same.
+func alike(a, b Row) bool {
+	for _, figure := range []string{"rung", "table_clients", "stock", "loop_seconds", "poll_ms",
+		"fixed_poll", "turns"} {
+		if a.Value(figure) != b.Value(figure) {
+			return false
+		}
+	}
+	return a.Ratio() != nil && b.Ratio() != nil && b.Name() != serialLimit.Name
+}
+
+// difference is a line about one row.
+func difference(then, now Row) string {
+	percent := 100 * (*now.Ratio()/(*then.Ratio()) - 1)
+	return fmt.Sprintf("  %-*s %5d clients  %6.3f ± %2.0f %%  %6.3f ± %2.0f %%  %+6.1f %%  %s\n",
+		nameWidth, now.Name(), now.Count("table_clients"), *then.Ratio(), then.spread(),
+		*now.Ratio(), now.spread(), percent, verdict(then, now, percent))
+}
+
+// spread is 0 where there is none.
+func (r Row) spread() float64 {
+	if x := r.Number("spread"); x != nil {
+		return *x
+	}
+	return 0
+}
+
+// drift is by how many percent the same program differs between two runs, whatever its
+// rounds say: memory lies elsewhere, and the machine has other neighbors.
+const drift = 5
+
+// verdict says whether a difference is one. It is noise while the ranges of the medians
+// touch, or could with what two runs differ by anyway.
+func verdict(then, now Row, percent float64) string {
+	switch {
+	case min(len(then.Rounds), len(now.Rounds)) < fewest:
+		return "too few rounds to say"
+	case math.Abs(percent) <= then.spread()+now.spread()+drift:
+		return "noise"
+	case percent > 0:
+		return "faster"
+	}
+	return "slower"
+}

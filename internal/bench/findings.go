@@ -1,0 +1,215 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Findings are what the rows say, a sentence each: where there are several tables, about
+// that with the most clients.
+func Findings(rows []Row) []string {
+	rows, _ = greatest(rows)
+	return slices.DeleteFunc([]string{wokenOrPolling(rows), fastAndWrong(rows),
+		tooNoisy(rows)}, func(text string) bool { return text == "" })
+}
+
+// speed is how fast a row is: compared with the serial limit if that was measured.
+func (r Row) speed() float64 {
+	return *cmp.Or(r.Ratio(), r.Number("acquisitions_per_second"), new(0.0))
+}
+
+// locks are the rows of locks that did what a lock should.
+func locks(rows []Row) []Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
+		return r.Kind() == Baseline || r.Wrong() || !r.Finished() || r.speed() == 0
+	})
+}
+
+// clearly is how many times as fast something is where a sentence says so.
+const clearly = 1.2
+
+// wokenOrPolling compares the locks whose waiters are woken with those that poll. It is
+// "" when there are not both, or when neither kind is clearly faster.
+func wokenOrPolling(rows []Row) string {
+	var woken, polling []Row
+	for _, row := range locks(rows) {
+		if row.Woken() {
+			woken = append(woken, row)
+		} else {
+			polling = append(polling, row)
+		}
+	}
+	if len(woken) == 0 || len(polling) == 0 {
+		return ""
+	}
+	slowest, fastest := extremes(woken, Row.speed)
+	_, best := extremes(polling, Row.speed)
+	switch {
+	case slowest.speed() > clearly*best.speed():
+		which := "the fastest that polls"
+		if len(polling) == 1 {
+			which = "which polls"
+		}
+		return fmt.Sprintf("%s, whose waiters are woken by a message, took the lock %s times"+
+			" as often as %s, %s.", names(rows, woken...),
+			span(slowest.speed()/best.speed(), fastest.speed()/best.speed()),
+			names(rows, best), which)
+	case best.speed() > clearly*fastest.speed():
+		return fmt.Sprintf("%s, which polls, took the lock %s times as often as %s, whose"+
+			" waiters are woken by a message.", names(rows, best),
+			digits3(best.speed()/fastest.speed()), names(rows, fastest))
+	}
+	return ""
+}
+
+// fastAndWrong names the rows that lost updates.
+func fastAndWrong(rows []Row) string {
+	wrong := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.Wrong() })
+	if len(wrong) == 0 {
+		return ""
+	}
+	return names(rows, wrong...) + " lost updates, so speed doesn't count there."
+}
+
+// noisy is the spread from which on a row can't be compared, in percent.
+const noisy = 10
+
+// tooNoisy names the rows that say little about a lock, however often they were measured.
+func tooNoisy(rows []Row) string {
+	noise := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.noisy() })
+	if len(noise) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Too noisy to compare (± %d %% or more, or fewer than %d rounds): %s.",
+		noisy, fewest, names(rows, noise...))
+}
+
+// fewest is how many rounds can be compared with others.
+const fewest = 3
+
+func (r Row) noisy() bool {
+	spread := r.Number("spread")
+	return len(r.Rounds) > 0 && (spread == nil || len(r.Rounds) < fewest || *spread >= noisy)
+}
+
+// extremes are the rows with the least and the greatest of something.
+func extremes(rows []Row, of func(Row) float64) (least, most Row) {
+	by := func(a, b Row) int { return cmp.Compare(of(a), of(b)) }
+	return slices.MinFunc(rows, by), slices.MaxFunc(rows, by)
+}
+
+// names lists some of the rows, by the last part of a name where no other row has it.
+func names(all []Row, some ...Row) string {
+	var words []string
+	for _, row := range some {
+		words = append(words, row.short(all))
+	}
+	if last := len(words) - 1; last > 0 {
+		return strings.Join(words[:last], ", ") + " and " + words[last]
+	}
+	return words[0]
+}
+
+// short is the last part of a name, or all of it where another row has the same.
+func (r Row) short(all []Row) string {
+	for _, other := range all {
+		if other.Name() != r.Name() && path.Base(other.Name()) == path.Base(r.Name()) {
+			return r.Name()
+		}
+	}
+	return path.Base(r.Name())
+}
+
+// span is a range of numbers, or the one that both ends are written as.
+func span(from, to float64) string {
+	if a, b := digits3(from), digits3(to); a != b {
+		return a + " to " + b
+	}
+	return digits3(from)
+}
+
+// digits3 is a number with three digits, and a space before the last three of more.
+func digits3(v float64) string {
+	switch {
+	case v < 1:
+		return fmt.Sprintf("%.3g", v)
+	case v < 999.5:
+		return Decimal(&v, Brief)
+	}
+	text := fmt.Sprintf("%.3g", v)
+	fmt.Sscan(text, &v)
+	text = fmt.Sprintf("%.0f", v)
+	n := len(text) - 3
+	if n == 1 {
+		return text
+	}
+	return text[:n] + "\u202f" + text[n:]
+}
+
+// changes says of which lock a figure grew most from the first of what was varied to the
+// last, and of which least. It is "" where nothing was varied.
+func changes(rows []Row, figure, sentence string) string {
+	s := swept(rows)
+	n := len(s.values)
+	if n < 2 {
+		return ""
+	}
+	before := map[string]float64{}
+	var after []Row
+	for _, row := range locks(rows) {
+		switch x := row.Number(figure); {
+		case x == nil || *x == 0:
+		case s.of(row) == s.values[0]:
+			before[row.Name()] = *x
+		case s.of(row) == s.values[n-1] && before[row.Name()] > 0:
+			after = append(after, row)
+		}
+	}
+	if len(after) < 2 {
+		return ""
+	}
+	growth := func(r Row) float64 { return *r.Number(figure) / before[r.Name()] }
+	least, most := extremes(after, growth)
+	return fmt.Sprintf(sentence, s.values[n-1], s.values[0],
+		names(rows, most), digits3(growth(most)), names(rows, least), digits3(growth(least)))
+}
+
+// longestWaits compares the longest waits with the median ones.
+func longestWaits(rows []Row) string {
+	rows = slices.DeleteFunc(locks(rows), func(r Row) bool {
+		p50 := r.Number("wait_ms.p50")
+		return p50 == nil || *p50 == 0
+	})
+	if len(rows) < 2 {
+		return ""
+	}
+	times := func(r Row) float64 { return *r.Number("wait_ms.max") / *r.Number("wait_ms.p50") }
+	least, most := extremes(rows, times)
+	return fmt.Sprintf("The longest wait was %s times the median one behind %s, and %s times"+
+		" behind %s.", digits3(times(most)), names(rows, most), digits3(times(least)),
+		names(rows, least))
+}
+
+// fair is the share of pairs in order from which on a lock serves by order of asking.
+const fair = 0.95
+
+// inTurn says which locks serve their waiters in the order in which they asked.
+func inTurn(rows []Row) string {
+	share := func(r Row) float64 { return *r.Number("in_order") }
+	rows = slices.DeleteFunc(locks(rows), func(r Row) bool { return r.Number("in_order") == nil })
+	ordered := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return share(r) < fair })
+	others := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return share(r) >= fair })
+	text := ""
+	if len(ordered) > 0 {
+		text = names(rows, ordered...) + " served clients in the order in which they asked. "
+	}
+	if len(others) > 0 {
+		least, most := extremes(others, share)
+		text += fmt.Sprintf("Of the pairs of the others, %s %% were in order; 50 %% is chance.",
+			span(100*share(least), 100*share(most)))
+	}
+	return strings.TrimSpace(text)
+}
