@@ -205,7 +205,7 @@ func (c command) runsAsShown(t *testing.T, dir string) {
 
 var (
 	breaks = regexp.MustCompile(` -red=| -tags exercise|^git diff --no-index|` +
-		` wrong/|/check `)
+		` wrong/|/check .*-- `)
 	red = regexp.MustCompile(`\./(\S+) -red=(\w+)`)
 )
 

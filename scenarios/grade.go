@@ -299,8 +299,9 @@ func (s Scenario) from(invariant string) int {
 	case !slices.Contains([]string{TwoHolders, ForeignRelease, ForeignRenewal, LostUpdate,
 		StaleWrite}, invariant):
 		return -1
-	case s.Family == Loss, slices.Contains(s.features, Renewal):
-		return stepOf(renews)
+	case slices.Contains([]string{Loss, Crash, Reentrant}, s.Family),
+		slices.Contains(s.features, Renewal):
+		return stepOf(renews) // where a lock claims to renew, a holder works on there
 	}
 	return 0
 }

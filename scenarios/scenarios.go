@@ -11,9 +11,11 @@
 //		})
 //	}
 //
-// It gives a verdict for each scenario and each of its invariants, and the timeline of
-// what breaks. The test fails until all that breaks is declared with Flaws, and what the
-// lock doesn't offer with WithoutFeatures. With Record a browser plays the runs. Try runs
+// It gives a verdict for each scenario and each of its invariants, the timeline of
+// what breaks, with the line of the lock's code that was under way, and the Grade. The test
+// fails until all that breaks is declared with Known, and what the lock doesn't offer with
+// WithoutFeatures. A library that returns a handle or a context, or takes a callback, becomes
+// a Lock by Handle, Held or Using. With Record a browser plays the runs. Try runs
 // one scenario with a change, such as another lease or a lost reply, and OnServersOf runs
 // them on real servers.
 //
@@ -30,7 +32,7 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// The types that a lock of your own needs. Its errors and a rung's options are in
+// The types that a lock of your own needs. Its other errors and a rung's options are in
 // package lock.
 type (
 	Lock         = lock.Lock         // what a lock must offer

@@ -62,8 +62,9 @@ func (o *orders) chooses() error {
 		return nil
 	case o.challenge < 0 || o.challenge > len(all):
 		return fmt.Errorf("-challenge %d: the challenges are 1 to %d", o.challenge, len(all))
-	case o.run != "" || o.flaws != "":
-		return errors.New("-challenge chooses the scenarios: leave out -run and -flaws")
+	case o.run != "" || o.flaws != "" || o.json:
+		return errors.New("-challenge chooses the scenarios, and prints for a person: leave out" +
+			" -run, -flaws and -json")
 	}
 	o.only = all[o.challenge-1].Scenarios
 	o.redis = cmp.Or(o.redis, "auto")
