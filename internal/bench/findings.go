@@ -91,11 +91,20 @@ const noisy = 10
 // tooNoisy names the rows that say little about a lock, however often they were measured.
 func tooNoisy(rows []Row) string {
 	noise := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.noisy() })
-	if len(noise) == 0 {
+	quiet := slices.DeleteFunc(slices.Clone(rows), Row.noisy)
+	which := ""
+	switch {
+	case len(noise) == 0:
 		return ""
+	case len(quiet) == 0:
+		which = "all rows"
+	case len(noise) > len(quiet):
+		which = "all but " + names(rows, quiet...)
+	default:
+		which = names(rows, noise...)
 	}
 	return fmt.Sprintf("Too noisy to compare (± %d %% or more, or fewer than %d rounds): %s.",
-		noisy, fewest, names(rows, noise...))
+		noisy, fewest, which)
 }
 
 // fewest is how many rounds can be compared with others.

@@ -51,9 +51,13 @@ func TestTheFindingsNameWhatIsWrongOrTooNoisyToCompare(t *testing.T) {
 	wrong := lockRow("no-lock", 1.9, map[string]any{"lost_updates": 3})
 	noise := lockRow("gold", 0.1, map[string]any{"spread": 12.0})
 	few := lockRow("gold/script", 0.1, map[string]any{"spread": nil})
+	const tooNoisy = "Too noisy to compare (± 10 % or more, or fewer than 3 rounds): "
 	assert.Equal(t, []string{"no-lock lost updates, so speed doesn't count there.",
-		"Too noisy to compare (± 10 % or more, or fewer than 3 rounds): gold and script."},
-		Findings([]Row{wrong, noise, few}))
+		tooNoisy + "all but no-lock."}, Findings([]Row{wrong, noise, few}))
+	assert.Equal(t, []string{tooNoisy + "all rows."}, Findings([]Row{noise, few}))
+	bronze, silver := lockRow("bronze", 0.1, nil), lockRow("silver", 0.1, nil)
+	assert.Equal(t, []string{tooNoisy + "gold and script."},
+		Findings([]Row{bronze, silver, noise, few}))
 	few.Rounds = nil
 	assert.Empty(t, Findings([]Row{few}), "nobody asked for more than one round")
 }

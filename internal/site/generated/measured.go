@@ -63,19 +63,8 @@ func (g *Generator) findings(string) (string, error) {
 	for _, found := range bench.Findings(r.Rows) {
 		text += "- " + found + "\n"
 	}
-	if r.Env.Commit != nil && *r.Env.Commit == olderRun {
-		text += "- " + older + "\n"
-	}
 	return text, nil
 }
-
-// olderRun is the commit of a run that is older than three locks in it.
-const (
-	olderRun = "62fb0750457a"
-	older    = "The run is older than fair, readwrite and the watchdog are now: fair and readwrite" +
-		" still handed the lock over inside a process, and each grant of the watchdog, and of" +
-		" the rungs above it, started a goroutine that Unlock waited for."
-)
 
 // distance says for each row of the committed run why it is as far from the serial limit
 // as it is. All ran on one processor, so the ratio is that of its work for a section, times
