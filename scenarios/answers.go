@@ -97,6 +97,7 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 		if step.Verb == swarm.Lock && !asked.inside && s.refusedByItself(a.Name, asked.at) {
 			a.suspect(SelfDeadlock, "%s is refused again and again for a lock that the server has"+
 				" as its", a.owner)
+			s.doubts[len(s.doubts)-1].Told = true
 		}
 		switch {
 		case granted && a.depth > 1 && !s.nests():

@@ -138,6 +138,7 @@ func (a *actor) wakes() {
 		}):
 			judge(Orphaned, "%s has had nothing to do with the lock since %.3f s, and a server"+
 				" has it as its", a.Name, since.Seconds())
+			s.doubts[len(s.doubts)-1].Told = true
 			return
 		case e.Client == a.Name && s.names(e.Command) && e.Sent > since+lease/10 &&
 			!strings.Contains(e.Command, "SUBSCRIBE "): // a driver does so when it reconnects
