@@ -86,7 +86,7 @@ func (s *S) mostFree() time.Duration {
 	switch {
 	case s.disturbed() || s.settings.leaseEnd != nil && s.settings.story.Skewed():
 		return math.MaxInt64
-	case len(s.settings.story.Faults) > 0:
+	case len(s.settings.story.Faults) > 0 || s.settings.story.Abandons():
 		return max(lease+lease/10, pauses)
 	}
 	return max(lease/2, pauses)
