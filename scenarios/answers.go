@@ -97,6 +97,7 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 		if step.Verb == swarm.Lock && !asked.inside && s.refusedByItself(a.Name, asked.at) {
 			a.suspect(SelfDeadlock, "%s is refused again and again for a lock that the server has"+
 				" as its", a.owner)
+			s.doubts[len(s.doubts)-1].Told = true
 		}
 		switch {
 		case granted && a.depth > 1 && !s.nests():
@@ -126,7 +127,7 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 			a.suspect(Unavailable, "TryLock returns %s to %s, and the lock is free",
 				outcomeOf(granted, err), a.owner)
 		case step.Verb == swarm.TryRLock && asked.open && s.open() && a.writes.depth == 0 &&
-			!s.settings.story.Abandons() && (err == nil || s.healthy() && step.Within == 0):
+			!s.waitedLately() && (err == nil || s.healthy() && step.Within == 0):
 			a.suspect(Unavailable, "TryRLock returns %s to %s, and nobody writes",
 				outcomeOf(granted, err), a.owner)
 		case errors.Is(err, lock.ErrLost) && a.depth > 0: // told when it enters again
@@ -138,9 +139,12 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 	})
 }
 
-// waitedLately says whether a call has ended with an error within a lease. Its place among
-// those that wait may be known at the server still.
-func (s *S) waitedLately() bool { return s.gaveUp > 0 && s.Now()-s.gaveUp < lease }
+// waitedLately says whether a call has ended with an error within a lease, or may have
+// while its first command was under way. Its place among those that wait may be known at
+// the server still.
+func (s *S) waitedLately() bool {
+	return s.gaveUp > 0 && s.Now()-s.gaveUp < lease || s.settings.story.Abandons()
+}
 
 // nests says whether the lock lets its holder enter again, as far as is known.
 func (s *S) nests() bool {

@@ -86,7 +86,7 @@ func (s *S) mostFree() time.Duration {
 	switch {
 	case s.disturbed() || s.settings.leaseEnd != nil && s.settings.story.Skewed():
 		return math.MaxInt64
-	case len(s.settings.story.Faults) > 0:
+	case len(s.settings.story.Faults) > 0 || s.settings.story.Abandons():
 		return max(lease+lease/10, pauses)
 	}
 	return max(lease/2, pauses)
@@ -138,6 +138,7 @@ func (a *actor) wakes() {
 		}):
 			judge(Orphaned, "%s has had nothing to do with the lock since %.3f s, and a server"+
 				" has it as its", a.Name, since.Seconds())
+			s.doubts[len(s.doubts)-1].Told = true
 			return
 		case e.Client == a.Name && s.names(e.Command) && e.Sent > since+lease/10 &&
 			!strings.Contains(e.Command, "SUBSCRIBE "): // a driver does so when it reconnects

@@ -69,14 +69,14 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(len(story.Faults) > 0, "crash_after_first_command: orphaned",
 			"failed_unlock: orphaned")
 		add(s.hung() != "", "hung_worker: orphaned")
-		add(unsure, "lost_reply: self-deadlock")
+		add(unsure && !b.Told, "lost_reply: self-deadlock")
 	case Unavailable:
 		add(forgets, "tokens_rise: unavailable")
 	case SelfDeadlock:
 		add(story.Nests(), "nested: self-deadlock")
 		add(true, "refused_by_itself: self-deadlock", "upgrade: self-deadlock",
 			"downgrade: self-deadlock")
-		add(unsure, "lost_reply: self-deadlock")
+		add(unsure && !b.Told, "lost_reply: self-deadlock")
 	case NotTold:
 		add(true, "lost_lease_told: not told")
 		add(story.Fixed, "fixed_lease: not told")

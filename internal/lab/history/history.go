@@ -88,12 +88,14 @@ type Break struct {
 	// After is what it follows from: how the grant had ended of a client that went
 	// on as if it had it. Late says that it was granted the lock only then. Apart
 	// breaks are not what the scenario is about. Own says that a command changed a newer
-	// grant of its own client, and Grant that a call was said to be granted the lock.
+	// grant of its own client, Grant that a call was said to be granted the lock, and Told
+	// that the client had been answered all that it had sent.
 	After Ending
 	Late  bool
 	Apart bool
 	Own   bool
 	Grant bool
+	Told  bool
 }
 
 // String is the event with its time, as the assertions print it.
