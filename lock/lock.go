@@ -10,12 +10,8 @@
 package lock
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -104,6 +100,10 @@ type Env struct {
 	// driver; nil where there are only Nodes.
 	Dial func(ctx context.Context, node int) (net.Conn, error)
 
+	// Done is closed when the scenario has ended, for a lock that keeps a goroutine while
+	// it's held; nil where nothing ends.
+	Done <-chan struct{}
+
 	// Process is the same for all owners that live in one process, and can be
 	// the key of a map, for a lock whose owners share a session; nil where all
 	// do.
@@ -112,89 +112,3 @@ type Env struct {
 
 // Build makes one owner of the lock that env names. It sends nothing.
 type Build func(env Env) (Lock, error)
-
-var (
-	// ErrNotHeld says that the lock is not this owner's: it was never granted,
-	// it was released before, or its lease has ended.
-	ErrNotHeld = errors.New("the lock is not held by this owner")
-
-	// ErrLost says that a handle which held the lock asked for it once more
-	// and found that its lease is gone.
-	ErrLost = errors.New("the lease was lost while the lock was held")
-
-	// ErrBusy says that another goroutine is inside a call on the same handle.
-	ErrBusy = errors.New("another goroutine is using this handle")
-
-	// ErrUpgrade says that an owner which reads asked for the write lock. It
-	// would wait for itself, and two such owners for each other: read unlock
-	// first, lock, and look again at what was read.
-	ErrUpgrade = errors.New("a reader can't become the writer: call RUnlock first")
-
-	// ErrInvalid is wrapped by every error about an argument of a constructor.
-	ErrInvalid = errors.New("invalid argument")
-)
-
-// Failed wraps err with what was being done to which key. Drivers report an
-// ended context in ways of their own, so the context's own error is added:
-// errors.Is then finds context.DeadlineExceeded or context.Canceled.
-func Failed(ctx context.Context, doing, key string, err error) error {
-	cause := ContextErr(ctx)
-	said := errors.Is(err, ErrNotHeld) || errors.Is(err, ErrLost) ||
-		errors.Is(err, ErrBusy) || errors.Is(err, ErrUpgrade) ||
-		errors.Is(err, cause)
-	if cause != nil && !said {
-		return fmt.Errorf("%s %q: %w (%w)", doing, key, cause, err)
-	}
-	return fmt.Errorf("%s %q: %w", doing, key, err)
-}
-
-// IgnoreNotHeld is err, or nil if that is ErrNotHeld: a grant that is given back may
-// be gone already.
-func IgnoreNotHeld(err error) error {
-	if errors.Is(err, ErrNotHeld) {
-		return nil
-	}
-	return err
-}
-
-// ContextErr is the context's error, or nil while it has not ended. It looks at the
-// clock as well: a connection's deadline may fire just before the context's own
-// timer.
-func ContextErr(ctx context.Context) error {
-	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
-		return cmp.Or(ctx.Err(), context.DeadlineExceeded)
-	}
-	return ctx.Err()
-}
-
-// SecondKey names another key of the lock at key so that Redis Cluster keeps both
-// in one slot. A key which has a hash tag keeps it; another becomes the tag. Two
-// keys never share a second one, so "{stock}" gets two colons: with one its
-// counter would be that of "stock". Of a key with a stray brace, such as "a}b",
-// no second key can be in the slot.
-func SecondKey(key, what string) string {
-	if open := strings.IndexByte(key, '{'); open >= 0 &&
-		strings.IndexByte(key[open+1:], '}') > 0 {
-		return key + "::" + what
-	}
-	return "{" + key + "}:" + what
-}
-
-// Flaw names what a lock is known to break: an invariant of a scenario.
-type Flaw struct {
-	Scenario  string // as in the catalogue: "overrun_release"
-	Invariant string // "foreign release"
-}
-
-// Flaws lists what a scenario's invariants are broken by: "slow_get: foreign
-// release" is one entry, and several invariants are separated by commas.
-func Flaws(entries ...string) []Flaw {
-	var flaws []Flaw
-	for _, entry := range entries {
-		scenario, invariants, _ := strings.Cut(entry, ": ")
-		for _, invariant := range strings.Split(invariants, ", ") {
-			flaws = append(flaws, Flaw{scenario, invariant})
-		}
-	}
-	return flaws
-}

@@ -45,13 +45,15 @@ func (s *S) fewNodes() bool {
 
 // asked is what is known of an acquire when it is called.
 type asked struct {
-	at   time.Duration
-	free bool // no node has the lock, and nobody else asks for it
-	open bool // nobody writes or would write
+	at     time.Duration
+	free   bool // no node has the lock, and nobody else asks for it
+	open   bool // nobody writes or would write
+	inside bool // the owner has the lock, as far as it knows
 }
 
 func (a *actor) asks() asked {
-	now := asked{a.run.Now(), a.run.free() && !a.run.somebodyAsks(), a.run.open()}
+	now := asked{a.run.Now(), a.run.free() && !a.run.somebodyAsks(), a.run.open(),
+		a.writes.depth+a.reads.depth > 0}
 	a.asking = true
 	return now
 }
@@ -91,6 +93,10 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 		if free := s.longestFree(asked.at); s.settings.nodes == 1 && free > s.mostFree() {
 			a.suspect(LateWakeUp, "%s has waited while the lock was free for %.3f s", a.owner,
 				free.Seconds())
+		}
+		if step.Verb == swarm.Lock && !asked.inside && s.refusedByItself(a.Name, asked.at) {
+			a.suspect(SelfDeadlock, "%s is refused again and again for a lock that the server has"+
+				" as its", a.owner)
 		}
 		switch {
 		case granted && a.depth > 1 && !s.nests():
@@ -258,11 +264,12 @@ func (a *actor) answersPromptly(step swarm.Step, took time.Duration) {
 }
 
 // returnsInTime judges how long after its context a call returns. Where a server may not
-// answer, an acquire may take a lease more to give back what it has asked for.
+// answer, it may take a lease more to give back what it has, and before that wait for the
+// end of a renewal.
 func (a *actor) returnsInTime(step swarm.Step, late time.Duration) {
 	s := a.run
 	if !s.untroubled() {
-		late -= lease
+		late -= 3 * lease / 2
 	}
 	if late <= lease/10 || s.settings.story.Repeats || a.process.Dead() {
 		return

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios/swarm"
 )
 
 // everywhere are the invariants that are judged in every scenario, whatever it lists. One
@@ -281,11 +282,17 @@ func (s *S) owners(process string) (n int) {
 // lease of the lock from.
 func (s *S) extended(client string, before time.Duration) (sent time.Duration) {
 	for _, e := range s.Timeline() {
-		if e.Client == client && s.names(e.Command) && e.At <= before {
+		if e.Client == client && s.names(e.Command) && e.At <= before && !s.isError(e.Reply) {
 			sent = e.Sent
 		}
 	}
 	return sent
+}
+
+// isError says whether a reply is an error that a story's server answers.
+func (s *S) isError(reply string) bool {
+	return s.settings.story != nil && slices.ContainsFunc(s.settings.story.Faults,
+		func(f swarm.Fault) bool { return f.Reply != "" && strings.HasPrefix(reply, f.Reply) })
 }
 
 // troubled says whether a command of the client was not answered within a tenth of the

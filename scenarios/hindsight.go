@@ -148,6 +148,22 @@ func (a *actor) wakes() {
 	}
 }
 
+// refusedByItself says whether a process that asks for the lock since a moment, and was told
+// of all that it has sent, has asked three times while the server had the lock as its.
+func (s *S) refusedByItself(process string, since time.Duration) bool {
+	if s.settings.nodes > 1 || s.shared(process) || !s.answersAll(process) {
+		return false
+	}
+	times, owned := 0, false
+	for _, e := range s.Timeline() {
+		if owned && e.At > since && e.Client == process && s.names(e.Command) {
+			times++
+		}
+		owned = slices.Contains(strings.Fields(e.Owner), process)
+	}
+	return times >= 3
+}
+
 // answersAll says whether the process has been told of all that it has sent, if late.
 func (s *S) answersAll(process string) bool {
 	story := s.settings.story

@@ -2,8 +2,8 @@ package scenarios_test
 
 // How to run the scenarios against a lock of your own:
 //
-//  1. Your lock needs the three methods of scenarios.Lock: TryLock, Lock and Unlock. If
-//     yours have other names, write an adapter.
+//  1. Your lock needs the three methods of scenarios.Lock: TryLock, Lock and Unlock. For a
+//     library's there are the adapters scenarios.Handle, Held and Using.
 //  2. Write a function that builds one owner of the lock from a scenarios.Env, which has
 //     a client for each Redis node, the name of the lock and its lease. Send all commands
 //     with these clients, because they lead to the simulated servers. Use package time
@@ -15,7 +15,7 @@ package scenarios_test
 //  5. To see such a run step by step beside your code, add the option
 //     scenarios.Record("runs"), and play one of the files in a checkout of this module:
 //     go run ./docs -open FILE.
-//  6. Fix what you can, and declare the rest with scenarios.Flaws: the failed run prints
+//  6. Fix what you can, and declare the rest with scenarios.Known: the failed run prints
 //     the lines to add. From then on the test passes, until a declared flaw no longer
 //     breaks or a new one appears.
 //
@@ -30,7 +30,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -76,7 +75,7 @@ func (l *myLock) Unlock(ctx context.Context) error {
 	deleted, err := compareAndDelete.Run(ctx, l.rdb, []string{l.name},
 		l.value).Int()
 	if err == nil && deleted == 0 {
-		return lock.ErrNotHeld // the error that the scenarios look for
+		return scenarios.ErrNotHeld // the error that the scenarios look for
 	}
 	return err
 }
@@ -89,7 +88,7 @@ func TestMyOwnLock(t *testing.T) {
 	scenarios.Run(t, buildMyLock,
 		scenarios.WithoutFeatures(
 			scenarios.Reentry, scenarios.Renewal, scenarios.LossNotices),
-		scenarios.Flaws(lock.Flaws(
+		scenarios.Known(
 			// The lease ends while the holder works, and the holder isn't told.
 			"overrun_overlap: two holders",
 			"paused_holder: stale write",
@@ -104,5 +103,5 @@ func TestMyOwnLock(t *testing.T) {
 			"failover: two holders",
 			"node_restart: two holders",
 			"clock_jump: two holders",
-		)...))
+		))
 }

@@ -97,12 +97,32 @@ func (s *settings) judge(t *testing.T, results []Result) {
 	case len(broken) > 0 && s.red:
 		t.Error(broken.Failures())
 	case len(broken) > 0:
-		t.Errorf("a flaw that is not declared:\n%s%s", broken.Failures(),
+		t.Errorf("a flaw that is not declared:\n%s\n%s%s", broken.Failures(), broken.places(),
 			declines(broken[0].Asked))
 	}
 	if len(known) > 0 {
 		t.Logf("a known flaw, as declared:\n%s", known.Failures())
 	}
+}
+
+// places are the lines of the lock's code that were under way when something broke.
+func (r Report) places() string {
+	var lines []string
+	for _, result := range r {
+		for i := result.BrokenAt; i >= 0; i-- {
+			e := result.Sequence[i]
+			if e.Client != result.Sequence[result.BrokenAt].Client || e.Line == "" {
+				continue
+			}
+			line := fmt.Sprintf("%s: look at %s, which sent %s at %s.\n", result.Invariant,
+				e.Line, e.Text, history.Seconds(e.At))
+			if !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+			break
+		}
+	}
+	return strings.Join(lines, "")
 }
 
 // with are the scenarios and invariants with a verdict, in the order of the catalogue.
@@ -136,7 +156,7 @@ func declaration(broken, declared []Flaw) string {
 		}
 	}
 	list("broken, but not declared; to declare it, put these lines into\n"+
-		"scenarios.Flaws(lock.Flaws(...)...):", without(broken, declared))
+		"scenarios.Known(...):", without(broken, declared))
 	list("declared, but not broken:", without(declared, broken))
 	return strings.Join(lines, "\n")
 }

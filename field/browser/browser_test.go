@@ -329,7 +329,7 @@ func TestKeys(t *testing.T) {
 	before := shows[string](s, theme)
 	s.key("d")
 	assert.NotEqual(t, before, shows[string](s, theme))
-	for _, step := range [][2]string{{"ArrowRight", "/docs/script.md"},
+	for _, step := range [][2]string{{"ArrowRight", "/docs/4-platinum.md"},
 		{"ArrowLeft", "/docs/3-gold.md"}, {"h", "/"}} {
 		s.key(step[0])
 		is(s, `location.pathname`, step[1])
@@ -339,12 +339,12 @@ func TestKeys(t *testing.T) {
 	const slide = `Array.from(document.querySelectorAll('main > section')).filter(
 		s => !s.hidden).map(s => s.querySelector('h1, h2, h3').textContent).join()`
 	s.visits(s.site + "/" + goldPage + "?slides")
-	is(s, slide, "04 Gold: lock and lease in one command")
+	is(s, slide, "3 Gold: lock and lease in one command")
 	s.key("ArrowRight")
 	is(s, slide, "How it works")
 	s.key("ArrowLeft")
 	s.key("ArrowLeft")
-	is(s, slide, "03 Timestamp: the deadline is the value")
+	is(s, slide, "2 Silver: a lease, one command too late")
 	s.runs("document.getElementById('keys').click()")
 	s.visits(s.site + "/" + goldPage)
 	before = shows[string](s, theme)

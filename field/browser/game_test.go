@@ -243,7 +243,7 @@ func TestWhatIsUnderWayIsSeen(t *testing.T) {
 	dead := s.level(levels[5], "once: A> A< A= Ax")
 	assert.Contains(t, dead.Texts, "A's request, sent before, writes to the storage")
 	assert.Contains(t, s.picks("A=").Lanes, "writes 1")
-	late := s.level(levels[14], "once: A> A< A= B> B< E B> B< B= A= B=")
+	late := s.level(levels[13], "once: A> A< A= B> B< E B> B< B= A= B=")
 	assert.Contains(t, late.Lanes, "writes, and the storage refuses it")
 	assert.Empty(t, late.Broken)
 }

@@ -28,8 +28,19 @@ func locks(rows []Row) []Row {
 	})
 }
 
-// clearly is how many times as fast something is where a sentence says so.
-const clearly = 1.2
+// clearly is how many times as fast something is at least where a sentence says so, and
+// unknown is the spread of a row that was measured once, in percent.
+const (
+	clearly = 1.2
+	unknown = 50
+)
+
+// faster says whether a row is clearly faster than another, whatever their spreads hide.
+func (r Row) faster(than Row) bool {
+	hidden := func(r Row) float64 { return *cmp.Or(r.Number("spread"), new(unknown+0.0)) / 100 }
+	return r.speed() > clearly*than.speed() &&
+		r.speed()*(1-hidden(r)) > than.speed()*(1+hidden(than))
+}
 
 // wokenOrPolling compares the locks whose waiters are woken with those that poll. It is
 // "" when there are not both, or when neither kind is clearly faster.
@@ -48,7 +59,7 @@ func wokenOrPolling(rows []Row) string {
 	slowest, fastest := extremes(woken, Row.speed)
 	_, best := extremes(polling, Row.speed)
 	switch {
-	case slowest.speed() > clearly*best.speed():
+	case slowest.faster(best):
 		which := "the fastest that polls"
 		if len(polling) == 1 {
 			which = "which polls"
@@ -57,7 +68,7 @@ func wokenOrPolling(rows []Row) string {
 			" as often as %s, %s.", names(rows, woken...),
 			span(slowest.speed()/best.speed(), fastest.speed()/best.speed()),
 			names(rows, best), which)
-	case best.speed() > clearly*fastest.speed():
+	case best.faster(fastest):
 		return fmt.Sprintf("%s, which polls, took the lock %s times as often as %s, whose"+
 			" waiters are woken by a message.", names(rows, best),
 			digits3(best.speed()/fastest.speed()), names(rows, fastest))

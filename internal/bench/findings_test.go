@@ -23,6 +23,11 @@ func lockRow(name string, ratio float64, values map[string]any) Row {
 	return row
 }
 
+func oneRound(row Row) Row {
+	row.Rounds = nil
+	return row
+}
+
 func TestTheFindingSaysWhichKindOfLockIsFasterAndIsSilentWhereNeitherIs(t *testing.T) {
 	notify, fair := lockRow("reentrant/notify", 0.6, nil), lockRow("reentrant/fair", 0.5, nil)
 	gold, bronze := lockRow("gold", 0.12, nil), lockRow("bronze", 0.05, nil)
@@ -33,6 +38,10 @@ func TestTheFindingSaysWhichKindOfLockIsFasterAndIsSilentWhereNeitherIs(t *testi
 		" whose waiters are woken by a message."},
 		Findings([]Row{lockRow("gold", 0.9, nil), notify}))
 	assert.Empty(t, Findings([]Row{lockRow("gold", 0.55, nil), notify}), "about as fast")
+	once := map[string]any{"spread": nil}
+	assert.Empty(t, Findings([]Row{oneRound(lockRow("gold", 0.9, once)), notify}),
+		"one round may have been a chance")
+	assert.NotEmpty(t, Findings([]Row{oneRound(lockRow("gold", 0.1, once)), notify}))
 	assert.Empty(t, Findings([]Row{gold, bronze}), "only one kind")
 	slow := lockRow("reentrant/notify", 0.6, map[string]any{"finished": false})
 	assert.Empty(t, Findings([]Row{slow, gold}), "it was cut off")

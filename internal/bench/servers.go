@@ -42,9 +42,10 @@ const (
 	// collector comes.
 	garbage = 256 << 20
 
-	// warmWithin bounds the opening of one node's connections, and sweepWithin the
-	// removal of a run's keys.
+	// warmWithin bounds the opening of one node's connections, and warmEach is added for
+	// each of them. sweepWithin bounds the removal of a run's keys.
 	warmWithin  = 30 * time.Second
+	warmEach    = time.Millisecond
 	sweepWithin = 30 * time.Second
 )
 
@@ -264,7 +265,7 @@ func (s *Servers) Warm(ctx context.Context, n int) (
 // warm takes every connection of the pool and then returns them all. Those
 // that are open already cost one round trip.
 func warm(ctx context.Context, rdb *redis.Client, connections int) error {
-	ctx, cancel := context.WithTimeout(ctx, warmWithin)
+	ctx, cancel := context.WithTimeout(ctx, warmWithin+time.Duration(connections)*warmEach)
 	defer cancel()
 	taken := make([]*redis.Conn, connections)
 	// The first failure ends the others, which would fail as well, one by one.

@@ -283,6 +283,7 @@ func (c *Client) EnvOf(owner, key string, options ...lock.Option) lock.Env {
 	return lock.Env{
 		Nodes:   c.nodes,
 		Process: c,
+		Done:    w.ctx.Done(),
 		Dial: func(_ context.Context, node int) (net.Conn, error) {
 			return c.Dial(w.nodes[node])
 		},

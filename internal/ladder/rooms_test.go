@@ -31,7 +31,7 @@ var rings = []string{
 	"internal/locktest",
 	"internal/bench internal/site/exercise",
 	"docs/exercises internal/site",
-	"bench docs scenarios/benchmark scenarios/check scenarios/explore/explorer",
+	"bench docs docs/challenges scenarios/benchmark scenarios/check scenarios/explore/explorer",
 }
 
 // ring is where a package is: in which ring, and in which directory of it.

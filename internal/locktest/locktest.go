@@ -19,10 +19,6 @@
 package locktest
 
 import (
-	"flag"
-	"os"
-	"runtime"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -31,56 +27,9 @@ import (
 
 	"github.com/lockladder/lockladder/internal/flaws"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/servers/process"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
-
-// CollectLess has a test's process collect garbage less often. A script on the
-// virtual server takes an interpreter of its own, and a quarter of the time went
-// into collecting them. A user who sets GOGC has decided otherwise.
-func CollectLess() {
-	process.CollectLater(1000, 0)
-}
-
-// OneProcessor has a test's process keep to one processor: in a scenario one
-// thing happens at a time, and a second processor is busy with looking for
-// work, which takes a quarter of the time from the tests of another package.
-// A user who sets GOMAXPROCS or -cpu has decided otherwise, and the race detector
-// is to see what happens at the same time.
-func OneProcessor() {
-	if cpu := flag.Lookup("test.cpu"); os.Getenv("GOMAXPROCS") == "" && !Race &&
-		(cpu == nil || cpu.Value.String() == "") {
-		runtime.GOMAXPROCS(1)
-	}
-}
-
-// Main is what a TestMain calls whose tests take little of the machine.
-func Main(m *testing.M) {
-	CollectLess()
-	OneProcessor()
-	os.Exit(m.Run())
-}
-
-// WhenNamed skips a test that looks at all rungs once more, and that a step of .ci/run
-// names, unless -run names tests. How says what it takes and how it is run.
-func WhenNamed(t *testing.T, how string) {
-	t.Helper()
-	if named() == "" {
-		t.Skip(how)
-	}
-}
-
-// Long skips a test in a short run: why says what takes so long.
-func Long(t *testing.T, why string) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip(why)
-	}
-}
-
-// named is what -run names.
-func named() string { return flag.Lookup("test.run").Value.String() }
 
 // Rung is Scenarios in a process that takes little of the machine: the test of a rung.
 func Rung(t *testing.T, name string, red *Red) {
@@ -145,63 +94,4 @@ func Readers(key string) string { return lock.SecondKey(key, "readers") }
 func Deadline(value string) (time.Time, bool) {
 	ms, err := strconv.ParseInt(value, 10, 64)
 	return time.UnixMilli(ms), err == nil
-}
-
-// SameVerdicts compares the verdicts on real servers with those in virtual time.
-// A scenario that can't be run on a real server is not compared. Again runs one
-// scenario once more.
-//
-// A scenario whose situation did not arise says nothing about the lock: on a
-// busy machine a waiter that asks in the few milliseconds in which another is
-// to take the lock comes first. Such a scenario is run up to twice more. A
-// verdict that differs otherwise is never asked for again.
-func SameVerdicts(t *testing.T, real, virtual scenarios.Report,
-	again func(scenario string) scenarios.Report) {
-	t.Helper()
-	for _, r := range real {
-		want := virtual.Verdict(r.Scenario, r.Invariant)
-		for n := 0; n < 2 && r.Verdict == scenarios.DoesNotArise &&
-			want != scenarios.DoesNotArise; n++ {
-			t.Logf("%s: %s did not arise, and is run again", r.Scenario,
-				r.Invariant)
-			for _, second := range again(r.Scenario) {
-				if second.Invariant == r.Invariant {
-					r = second
-				}
-			}
-		}
-		if r.Verdict != want && r.Verdict != scenarios.CannotRun {
-			t.Errorf("%s: %s: on real servers it %s, in virtual time it %s\n\n%s",
-				r.Scenario, r.Invariant, r.Verdict, want, r.Timeline)
-		}
-	}
-}
-
-// OnServers runs scenarios against every rung on the servers that it gets, and in
-// virtual time: the verdicts must be the same. A worker, which is this test once more,
-// comes no further than to Work and needs no servers.
-func OnServers(t *testing.T, of func(ladder.Rung) scenarios.RealServers,
-	options ...scenarios.Option) {
-	for _, rung := range ladder.Rungs {
-		t.Run(rung.Name, func(t *testing.T) {
-			scenarios.Work(t, rung.Build)
-			t.Parallel()
-			var virtual scenarios.Report
-			t.Run("in virtual time", func(t *testing.T) {
-				virtual = Scenarios(t, rung.Name)
-			})
-			servers := of(rung)
-			run := func(more ...scenarios.Option) scenarios.Report {
-				return scenarios.Run(t, rung.Build, slices.Concat(options,
-					Options(rung), more,
-					[]scenarios.Option{scenarios.OnServersOf(servers)})...)
-			}
-			real := run()
-			if virtual != nil { // else -run names other scenarios
-				SameVerdicts(t, real, virtual, func(name string) scenarios.Report {
-					return run(scenarios.Only(name))
-				})
-			}
-		})
-	}
 }

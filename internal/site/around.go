@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -35,7 +36,7 @@ type group struct {
 // entry is a page in a list.
 type entry struct {
 	Path, Title string
-	Arc         ladder.Arc // that begins here
+	Arc         string // that begins here, or what comes after the arcs
 	Here        bool
 	Below       []entry // the levels, or the exercises, beside one of them
 }
@@ -54,11 +55,13 @@ func (s *Site) around(p *page) {
 	}
 	for _, g := range s.groups() {
 		shown := group{Title: g.title}
-		arc := ladder.Arc("")
+		arc := ""
 		for _, file := range g.files {
 			e := s.entry(file)
-			if rung, is := rungOf(file); is && rung.Arc != arc {
-				arc, e.Arc = rung.Arc, rung.Arc
+			rung, is := rungOf(file)
+			begins := cmp.Or(string(rung.Arc), "Beyond")
+			if (is || arc != "") && begins != arc {
+				arc, e.Arc = begins, begins
 			}
 			e.Here = file == p.File
 			switch {

@@ -120,7 +120,7 @@ func (g generator) work() time.Duration {
 // steps are some critical sections, in which an owner may forget or repeat what it should
 // not.
 func (g generator) steps() (steps []Step) {
-	for range pick(g, 1, 1, 1, 2, 3) {
+	for range pick(g, 1, 1, 2, 2, 3) {
 		if g.chance(0.1) {
 			steps = append(steps, Step{Verb: Unlock, Anyway: true})
 		}

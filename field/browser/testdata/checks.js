@@ -60,15 +60,15 @@
       } },
 
     { name: 'a rung, its exercise, its levels and its scenarios lead to each other',
-      pages: ['/docs/3-gold.md', '/docs/exercises/gold/README.md', '/docs/levels/gold.json',
+      pages: ['/docs/3-gold.md', '/docs/exercises/platinum/README.md', '/docs/levels/gold.json',
         '/docs/matrix.md'], sizes: desktop, check: async wrong => {
-        const wanted = ['/docs/3-gold.md', '/docs/exercises/gold/README.md',
-          '/docs/levels/gold.json', '/docs/matrix.md'];
+        const [page, exercise, level, matrix] = ['/docs/3-gold.md',
+          '/docs/exercises/platinum/README.md', '/docs/levels/gold.json', '/docs/matrix.md'];
         const links = all('main a').map(a => a.pathname);
-        wanted.filter(w => w !== location.pathname && links.indexOf(w) < 0 &&
-          !(location.pathname === '/docs/matrix.md' && w === wanted[2])).forEach(w =>
-          wrong.push('no link to ' + w));
-        if (!/^Next: /.test(all('.on a').pop()?.textContent) && location.pathname !== wanted[2]) {
+        ({ [page]: [exercise, level, matrix], [level]: [page, matrix], [matrix]: [page, exercise],
+          [exercise]: [page, level.replace('gold', 'platinum'), matrix] })[location.pathname]
+          .filter(w => links.indexOf(w) < 0).forEach(w => wrong.push('no link to ' + w));
+        if (!/^Next: /.test(all('.on a').pop()?.textContent) && location.pathname !== level) {
           wrong.push('no way on');
         }
       } },
@@ -132,9 +132,9 @@
         }
       } },
 
-    { name: 'nothing moves while a page loads, and headings are in order',
+    { name: 'nothing moves while a page loads, headings are in order, and a keyboard scrolls',
       pages: ['/', '/README.md', '/docs/3-gold.md', '/docs/matrix.md', '/docs/benchmark.md',
-        '/docs/levels/gold.json', '/docs/lab.md', '/docs/exercises/gold/README.md',
+        '/docs/handout.md', '/docs/levels/gold.json', '/docs/lab.md', '/docs/exercises/gold/README.md',
         '/docs/runs/gold/overrun_release/foreign-release.json'],
       sizes: both, check: async wrong => {
         let moved = 0;
@@ -148,6 +148,8 @@
         levels.forEach((level, i) => {
           if (level > (levels[i - 1] || 0) + 1) { wrong.push('h' + level + ' at ' + i); }
         });
+        all('pre, main > table').filter(e => e.scrollWidth > e.clientWidth + 1 && e.tabIndex < 0)
+          .forEach(e => wrong.push('no key scrolls ' + e.innerText.slice(0, 40)));
       } },
   ];
 })()

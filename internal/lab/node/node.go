@@ -6,7 +6,6 @@ package node
 
 import (
 	"context"
-	"io"
 	"net"
 	"time"
 
@@ -94,78 +93,4 @@ type Conn interface {
 type Pushed struct {
 	Frame string
 	At    time.Time // when it was published
-}
-
-// Server is a real Redis server.
-type Server interface {
-	Addr() string
-	Auth() (user, password string) // empty: none is needed
-}
-
-// host is a server that may be killed and stopped.
-type host interface {
-	Kill()          // as kill -9 does
-	Restart() error // after Kill, on the same address
-	Pause() error   // it accepts connections and never answers
-	Resume() error
-}
-
-// OwnServer is a server that was started for the scenarios, which may do to it
-// what they must not do to somebody's. It comes back without its data.
-type OwnServer interface {
-	Server
-	host
-	Replicate() error // starts a replica and holds replication back from then on
-	Promote() error   // kills the server; Addr is the replica's from then on
-	Restore() error   // takes a replica away and brings the server back
-}
-
-// ClusterServer is a Redis Cluster, and one node to a lock: its masters know
-// which of them has a key.
-type ClusterServer interface {
-	Server
-	Masters() []string // addresses
-}
-
-// SentinelServer is a server that Sentinels watch, and know where it is. Auth is
-// theirs, too.
-type SentinelServer interface {
-	Server
-	MasterName() string
-	Sentinels() []string // addresses
-}
-
-// Store is a real server of another kind than Redis. Its own methods say which
-// locks it holds for whom, and how its protocol is cut into requests.
-type Store interface {
-	Server
-
-	// Holder says what the store has for the lock of that name: a text that
-	// differs from grant to grant, "" when the lock is free; and when the lease
-	// ends, zero when it has none or lasts as long as a session.
-	Holder(ctx context.Context, key string) (holder string, ends time.Time,
-		err error)
-
-	// Delete frees the lock as an operator does, and takes it from its holder.
-	Delete(ctx context.Context, key string) error
-
-	// Tidy removes all that locks whose names contain key have left behind.
-	Tidy(ctx context.Context, key string) error
-
-	// Requests reads what a client sends, and Replies what a server sends.
-	Requests(from io.Reader) Frames
-	Replies(from io.Reader) Frames
-}
-
-// OwnStore is a store that was started for the scenarios. It keeps its data.
-type OwnStore interface {
-	Store
-	host
-}
-
-// Frames are the units of a protocol in one direction of a connection, one after
-// the other. A frame that a driver or a server sends on its own account, such as
-// a greeting or a keep-alive, has no text.
-type Frames interface {
-	Next() (raw []byte, text string, err error)
 }

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -55,4 +56,39 @@ func (n *stored) Close() error {
 	defer cancel()
 	return errors.Join(n.wake(), failed("remove what the scenario has left",
 		n.store.Tidy(ctx, n.setting.Key)))
+}
+
+// Store is a real server of another kind than Redis. Its own methods say which
+// locks it holds for whom, and how its protocol is cut into requests.
+type Store interface {
+	Server
+
+	// Holder says what the store has for the lock of that name: a text that
+	// differs from grant to grant, "" when the lock is free; and when the lease
+	// ends, zero when it has none or lasts as long as a session.
+	Holder(ctx context.Context, key string) (holder string, ends time.Time,
+		err error)
+
+	// Delete frees the lock as an operator does, and takes it from its holder.
+	Delete(ctx context.Context, key string) error
+
+	// Tidy removes all that locks whose names contain key have left behind.
+	Tidy(ctx context.Context, key string) error
+
+	// Requests reads what a client sends, and Replies what a server sends.
+	Requests(from io.Reader) Frames
+	Replies(from io.Reader) Frames
+}
+
+// OwnStore is a store that was started for the scenarios. It keeps its data.
+type OwnStore interface {
+	Store
+	host
+}
+
+// Frames are the units of a protocol in one direction of a connection, one after
+// the other. A frame that a driver or a server sends on its own account, such as
+// a greeting or a keep-alive, has no text.
+type Frames interface {
+	Next() (raw []byte, text string, err error)
 }

@@ -147,12 +147,6 @@
     if (link) { location.href = link.href; }
   }
 
-  document.querySelectorAll('main > table, main > details > table').forEach(function (table) {
-    if (table.rows[0] && table.rows[0].cells.length > 9) {
-      table.tabIndex = 0; // a keyboard scrolls it
-    }
-  });
-
   document.getElementById('theme').addEventListener('click', turn);
 
   // Keys can be switched off, for those whose software uses them.
@@ -209,9 +203,11 @@
     }
   });
 
-  // What scrolls can be reached by a keyboard, and code can be copied.
-  document.querySelectorAll('pre.code, .panes, main > table').forEach(function (box) {
-    if (box.scrollWidth > box.clientWidth + 1) { box.tabIndex = 0; }
+  // What scrolls can be reached by a keyboard, and code can be copied. A table that is folded
+  // has no width yet.
+  document.querySelectorAll('pre, .panes, main > table, main > details > table').forEach(function (box) {
+    var wide = box.rows && box.rows[0] && box.rows[0].cells.length > 9;
+    if (wide || box.scrollWidth > box.clientWidth + 1) { box.tabIndex = 0; }
   });
   if (navigator.clipboard) {
     document.querySelectorAll('pre.code:not(.unified)').forEach(function (pre) {

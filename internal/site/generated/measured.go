@@ -56,12 +56,26 @@ func measuredTable(r bench.Report, clients int) string {
 // findings are what the committed run says.
 func (g *Generator) findings(string) (string, error) {
 	r, err := g.measured("benchmark.json")
+	if err != nil {
+		return "", err
+	}
 	text := ""
 	for _, found := range bench.Findings(r.Rows) {
 		text += "- " + found + "\n"
 	}
-	return text, err
+	if r.Env.Commit != nil && *r.Env.Commit == olderRun {
+		text += "- " + older + "\n"
+	}
+	return text, nil
 }
+
+// olderRun is the commit of a run that is older than three locks in it.
+const (
+	olderRun = "62fb0750457a"
+	older    = "The run is older than fair, readwrite and the watchdog are now: fair and readwrite" +
+		" still handed the lock over inside a process, and each grant of the watchdog, and of" +
+		" the rungs above it, started a goroutine that Unlock waited for."
+)
 
 // distance says for each row of the committed run why it is as far from the serial limit
 // as it is. All ran on one processor, so the ratio is that of its work for a section, times
@@ -82,6 +96,46 @@ func (g *Generator) distance(string) (string, error) {
 		{"commands a section", decimal("commands_per_section", 1)},
 		{"executed, with scripts", decimal("calls_per_section", 1)},
 	}, rows), err
+}
+
+// longestPause is how long a client of a polling lock sleeps at most, in microseconds.
+const longestPause = 100_000
+
+// prices are what a section of the committed run is made of, in microseconds of work.
+func (g *Generator) prices(string) (string, error) {
+	r, err := g.measured("benchmark.json")
+	if err != nil {
+		return "", err
+	}
+	rows := map[string]bench.Row{}
+	for _, row := range r.Rows {
+		if row.Count("table_clients") == measuredClients {
+			rows[row.Name()] = row
+		}
+	}
+	serial, notify := rows["serial-limit"], rows["reentrant/notify"]
+	commands := func(row bench.Row) float64 { return *row.Number("commands_per_section") }
+	trip := work(serial) / commands(serial)
+	wake := work(notify) - work(serial) - trip*(commands(notify)-commands(serial))
+	// Of k sleeping clients, the next one wakes up after half of the pause / k.
+	free := 0.0
+	for k := 1; k <= measuredClients; k++ {
+		free += longestPause / 2 / float64(k)
+	}
+	sections := measuredClients * work(serial)
+	return Table(1, []string{"what", "", "from"}, [][]string{
+		{"a round trip", fmt.Sprintf("%.0f µs", trip), "the serial limit's work ÷ its commands"},
+		{"a round trip with a script", fmt.Sprintf("%.0f µs", work(rows["lua-decrement"])),
+			"*lua-decrement*, which is one"},
+		{"waking the next waiter", fmt.Sprintf("%.0f µs", wake),
+			"notify's work, less the serial limit's and its other commands"},
+		{"1000 sections without a wait", fmt.Sprintf("%.0f ms", sections/1000),
+			"the serial limit's work"},
+		{"the lock is free, everybody sleeps", fmt.Sprintf("%.0f ms", free/1000),
+			"50 ms × (1 + 1/2 + 1/3 + … + 1/1000)"},
+		{"the most that such a lock can reach", fmt.Sprintf("%.2f × serial", sections/(sections+free)),
+			"the last two"},
+	}), nil
 }
 
 // work is the processor time of a section in microseconds, of clients and servers

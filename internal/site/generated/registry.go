@@ -37,6 +37,7 @@ var registry = []part{
 	{"", "exercise ", exerciseTask},
 	{"", "explorer ", exerciseWalk},
 	{"", "grade ", (*Generator).grade},
+	{"", "challenge ", challenge},
 
 	{"README.md", "gold", (*Generator).gold},
 
@@ -47,6 +48,7 @@ var registry = []part{
 	{"docs/benchmark.md", "measured", measuredIn("benchmark.json", measuredClients)},
 	{"docs/benchmark.md", "findings", (*Generator).findings},
 	{"docs/benchmark.md", "distance", (*Generator).distance},
+	{"docs/benchmark.md", "prices", (*Generator).prices},
 
 	{"docs/matrix.md", "matrix", text((*Generator).matrix)},
 	{"docs/matrix.md", "workshop", text((*Generator).workshop)},

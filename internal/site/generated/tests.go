@@ -17,32 +17,33 @@ import (
 type test struct {
 	args   string // those of go test
 	module string // the module's directory, "" for the root
+	slow   bool   // it takes minutes, and always makes the same of the same files
 }
 
 // tests are all of them, by what go run ./docs -generate calls them. Every other part is
 // made by go run ./docs -generate.
 var tests = map[string]test{
 	// These write docs/results, from which parts are made, too.
-	"mysql":     {"./mysql", "field"},
-	"zookeeper": {"./zookeeper", "field"},
-	"etcd":      {"./etcd", "field"},
-	"libraries": {"./libraries", "field"},
-	"programs":  {"./programs -redis auto -timeout 60m", "field"},
+	"mysql":     {args: "./mysql", module: "field"},
+	"zookeeper": {args: "./zookeeper", module: "field"},
+	"etcd":      {args: "./etcd", module: "field"},
+	"libraries": {args: "./libraries", module: "field"},
+	"programs":  {args: "./programs -redis auto -timeout 60m", module: "field"},
 
 	"cache":     {args: "./internal/bench/jobs -run CacheTablesOfThePage"},
-	"costs":     {args: "./internal/bench -whole"},
-	"import":    {"./jobs/imports -run OfThePage -whole", "field"},
+	"costs":     {args: "./internal/bench -whole", slow: true},
+	"import":    {args: "./jobs/imports -run OfThePage -whole", module: "field"},
 	"picture":   {args: "./internal/bench -run Picture"},
-	"scheduled": {"./jobs/timetable -run OfThePage", "field"},
+	"scheduled": {args: "./jobs/timetable -run OfThePage", module: "field"},
 	"swarm":     {args: "./scenarios -run ToldAsShortly"},
 
-	"explorer": {args: explorer + "Table|Rarely|OnThePageIs|NeedAnInterleaving"},
-	"readers":  {args: explorer + "ReadersAndWritersNever"},
-	"three":    {args: explorer + "Three -timeout 1h"},
+	"explorer": {args: explorer + "Table|Rarely|OnThePageIs|NeedAnInterleaving", slow: true},
+	"readers":  {args: explorer + "ReadersAndWritersNever", slow: true},
+	"three":    {args: explorer + "Three -timeout 1h", slow: true},
 	// On one processor: a waiter and its subscription are two goroutines, and on two
 	// processors it is chance which of them sees first that the waiter has left.
-	"waits":           {args: explorer + "WakeUp -cpu 1"},
-	"waiting-mutants": {args: explorer + "MutantsOfWaiting"},
+	"waits":           {args: explorer + "WakeUp -cpu 1", slow: true},
+	"waiting-mutants": {args: explorer + "MutantsOfWaiting", slow: true},
 }
 
 const explorer = "./scenarios/explore/explorer -all -run "
@@ -51,14 +52,41 @@ const explorer = "./scenarios/explore/explorer -all -run "
 func Names() []string { return slices.Sorted(maps.Keys(tests)) }
 
 // Run runs the tests of that name, which write what they make into the files below docs.
-// It says on output what the tests say. When a test fails, what other tests of that name
-// have made may be written already.
+// Slow ones don't run when nothing has changed that it is made of. It says on output what
+// the tests say. When a test fails, what other tests of that name have made may be written
+// already.
 func Run(ctx context.Context, root, name string, output io.Writer) error {
 	test := tests[name]
-	dir := filepath.Join(root, test.module)
+	if !test.slow {
+		return test.run(ctx, root, name, output)
+	}
+	kept, err := keptSums(root)
+	if err != nil {
+		return err
+	}
+	sum, err := test.sum(ctx, root, name)
+	if err != nil {
+		return err
+	}
+	if sum == kept[name] {
+		fmt.Fprintf(output, "%s: nothing has changed that it is made of, see docs/%s\n",
+			name, sums)
+		return nil
+	}
+	if err := test.run(ctx, root, name, output); err != nil {
+		return err
+	}
+	if sum, err = test.sum(ctx, root, name); err != nil {
+		return err
+	}
+	return keepSum(root, name, sum)
+}
+
+func (t test) run(ctx context.Context, root, name string, output io.Writer) error {
+	dir := filepath.Join(root, t.module)
 	// A slow machine takes longer than go test's ten minutes for the largest.
 	args := slices.Concat([]string{"test", "-count=1", "-timeout=1h"},
-		strings.Fields(test.args), []string{"-update"})
+		strings.Fields(t.args), []string{"-update"})
 	fmt.Fprintf(output, "cd %s && go %s\n", dir, strings.Join(args, " "))
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, output, output
