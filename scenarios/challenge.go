@@ -57,6 +57,18 @@ func (s Scenario) asked(step int) bool {
 	})
 }
 
+// Open is the number, from 1, of the first challenge on the way to c, c included, that a
+// lock doesn't pass by a report on c's scenarios. It is 0 if the lock passes c.
+func (c Challenge) Open(r Report) (number int) {
+	missing := missingOf(r.verdicts())
+	for step := c.step; step >= 0; step = flaws.Safety[step].Above {
+		if len(missing[step]) > 0 {
+			number = step + 1
+		}
+	}
+	return number
+}
+
 // Missing is what a lock must hold yet, "scenario: invariant", by a report on the
 // challenge's scenarios: nothing if it passes.
 func (c Challenge) Missing(r Report) []string { return missingOf(r.verdicts())[c.step] }

@@ -257,7 +257,7 @@ func holds(step int, v Verdict, needs string) bool {
 	case "":
 		return !lists(needs)
 	}
-	return v == Holds || v == CannotRun
+	return v == Holds || v == CannotRun && step > 0 // bronze is seen
 }
 
 // lists says whether a scenario has a verdict on the invariant where it doesn't break.

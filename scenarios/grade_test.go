@@ -25,6 +25,8 @@ func TestALockStandsWhereItHoldsWhatTheStepsHaveFixed(t *testing.T) {
 				" unlock_not_held, two_owners_one_process"},
 		"two in where nothing goes wrong": {like: "gold", but: "mutual_exclusion: two holders",
 			verdict: scenarios.Breaks, asks: "mutual_exclusion (two clients are inside together)"},
+		"nothing was judged": {like: "gold", but: "mutual_exclusion: two holders",
+			asks: "mutual_exclusion (two clients are inside together)"},
 		"two in while it renews": {like: "diamond/watchdog", but: "renewal_hangs: two holders",
 			verdict: scenarios.Breaks, rung: "diamond", asks: "renewal_hangs (two clients are inside together)",
 			besides: []string{"hung_worker: orphaned"}},

@@ -1,6 +1,7 @@
 package scenarios_test
 
-// How to run the scenarios against a lock of your own:
+// How to run the scenarios against a lock of your own, in a copy of this file whose package
+// has the name of those beside it:
 //
 //  1. Your lock needs the three methods of scenarios.Lock: TryLock, Lock and Unlock. For a
 //     library's there are the adapters scenarios.Handle, Held and Using.

@@ -52,7 +52,8 @@
 //   - failover: the replica that is promoted may not have seen the last INCR.
 //     The counter goes back, and the next grant has a token that was given
 //     before. The storage cannot tell the two apart: A's late write is taken.
-//     A server that restarts empty, or evicts the counter, does the same.
+//     A restart that has lost it (empty, from a snapshot, with appendfsync
+//     everysec) does the same, and so does a server that evicts the counter.
 //   - tokens_rise: tokens rise as long as the counter lives. When the server
 //     has lost it, the storage refuses every holder until the tokens have
 //     caught up.

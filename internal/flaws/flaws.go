@@ -95,14 +95,14 @@ type Step struct {
 	Above int // the step that it's built on; -1: none
 
 	// Shows is what a lock of this rung must hold in a situation that other locks don't
-	// get into; "" where the steps before can.
+	// get into; "" where the steps before can. At the bottom: one that never grants.
 	Shows string
 }
 
 // Safety is the arc of safety in its order. redlock branches off at diamond: it's a
 // majority of nodes in place of renewal and tokens.
 var Safety = []Step{
-	{"bronze", -1, ""},
+	{"bronze", -1, "mutual_exclusion: two holders"},
 	{"silver", 0, ""},
 	{"gold", 1, ""},
 	{"platinum", 2, ""},

@@ -50,17 +50,17 @@ func inCheckout(file string) (string, error) {
 	return "", err
 }
 
-// chooses is the challenge that is asked for. Its errors are one line.
-func (o *orders) chooses() error {
+// chooses is the challenge that is asked for, if its flags are given. Its errors are one line.
+func (o *orders) chooses(given map[string]bool) error {
 	all := scenarios.Challenges()
 	switch {
-	case o.hint != 0 && o.challenge == 0:
+	case given["hint"] && !given["challenge"]:
 		return errors.New("-hint is one of a challenge, for example: -challenge 1 -hint 1")
-	case o.hint < 0 || o.hint > 3:
+	case given["hint"] && (o.hint < 1 || o.hint > 3):
 		return fmt.Errorf("-hint %d: the hints are 1, 2 and 3", o.hint)
-	case o.challenge == 0:
+	case !given["challenge"]:
 		return nil
-	case o.challenge < 0 || o.challenge > len(all):
+	case o.challenge < 1 || o.challenge > len(all):
 		return fmt.Errorf("-challenge %d: the challenges are 1 to %d", o.challenge, len(all))
 	case o.run != "" || o.flaws != "" || o.json:
 		return errors.New("-challenge chooses the scenarios, and prints for a person: leave out" +
@@ -106,9 +106,24 @@ func (c *checking) answer() {
 	}
 	fmt.Fprintf(c.out, "\nChallenge %d isn't passed yet: %s is missing.\n", c.challenge,
 		cmp.Or(strings.Join(missing, ", "), "a verdict"))
-	_, hints := readChallenge(c.challenge)
+	c.hints(cmp.Or(challenge.Open(c.results), c.challenge))
+}
+
+// unfit says of a lock with which no scenario can be run that it has not passed the first
+// challenge, which is about nothing else, and returns the exit status.
+func (c *checking) unfit(err error) int {
+	fmt.Fprintf(c.out, "Challenge 1 isn't passed yet: %s.\n", strings.TrimPrefix(err.Error(),
+		protocol.ErrUnfit.Error()+": "))
+	c.hints(1)
+	return otherwise
+}
+
+// hints prints the hint that is asked for, or the first one, of a challenge.
+func (c *checking) hints(challenge int) {
+	_, hints := readChallenge(challenge)
 	if n := max(c.hint, 1); n <= len(hints) {
-		fmt.Fprintf(c.out, "\nHint %d of %d: %s\n", n, len(hints), hints[n-1])
+		fmt.Fprintf(c.out, "\nHint %d of %d for challenge %d: %s\n", n, len(hints), challenge,
+			hints[n-1])
 		if n < len(hints) {
 			fmt.Fprintf(c.out, "The next one comes with -hint %d.\n", n+1)
 		}

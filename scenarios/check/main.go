@@ -124,6 +124,9 @@ func reenters(rung ladder.Rung) bool {
 	return !slices.Contains(rung.Flaws, lock.Flaws("nested: self-deadlock")[0])
 }
 
+// unread is what the flag package says of a number that it can't read.
+var unread = regexp.MustCompile(`^(invalid value .* for flag -\S+: )parse error$`)
+
 // parse reads the command line. Its errors are one line.
 func parse(args []string, log io.Writer) (o orders, err error) {
 	flags := flag.NewFlagSet("check", flag.ContinueOnError)
@@ -146,21 +149,24 @@ func parse(args []string, log io.Writer) (o orders, err error) {
 	flags.IntVar(&o.challenge, "challenge", 0, "the `number` of a challenge of"+
 		" docs/challenges.md: print it, or say whether PROGRAM passes it")
 	flags.IntVar(&o.hint, "hint", 0, "the `number` of the challenge's hint to show, from 1 to 3")
-	flags.Usage = func() {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(log, "usage: check -redis auto [flags] -- PROGRAM [ARGUMENTS]\n\n"+
 			"Runs all scenarios against the lock in PROGRAM, see"+
 			" docs/any-language.md.\n\n")
 		flags.SetOutput(log)
 		flags.PrintDefaults()
-	}
-	if err := flags.Parse(args); err != nil {
 		return o, err
+	} else if err != nil {
+		return o, errors.New(unread.ReplaceAllString(err.Error(),
+			"${1}it must be a whole number, such as 4"))
 	}
 	o.program = flags.Args()
 	if o.serve != "" {
 		return o, nil
 	}
-	if err := o.chooses(); err != nil || o.challenge > 0 && len(o.program) == 0 {
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if err := o.chooses(given); err != nil || o.challenge > 0 && len(o.program) == 0 {
 		return o, err
 	}
 	if len(o.program) == 0 {
@@ -241,6 +247,9 @@ func (c *checking) check(t *testing.T) int {
 	pool.Return(lent)
 	if ctx.Err() != nil {
 		return c.unusable(errors.New("it was interrupted"))
+	}
+	if errors.Is(err, protocol.ErrUnfit) && c.challenge > 0 {
+		return c.unfit(err)
 	}
 	if err != nil {
 		return c.unusable(err)
@@ -385,9 +394,10 @@ func (c *checking) print(took time.Duration) {
 	}
 }
 
-// grade is the lock's, or nil where -run has left out scenarios.
+// grade is the lock's, or nil where a scenario was left out: by -run, or since no scenario can
+// be run with the lock.
 func (c *checking) grade() *scenarios.Grade {
-	if c.only != nil {
+	if len(c.heard) < len(scenarios.Catalogue) {
 		return nil
 	}
 	g := scenarios.Report(c.results).Grade()

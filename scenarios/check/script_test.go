@@ -2,10 +2,12 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/servers"
@@ -33,12 +35,16 @@ func greedy() {
 }
 
 // TestScripts runs the scripts of testdata. Those whose condition is [server] start
-// servers, which LOCKLADDER_REDIS asks for. $SOMEBODYS is a server that runs already.
+// servers, which LOCKLADDER_REDIS asks for. $SOMEBODYS is a server that runs already, and
+// $STARTER the lock that the challenges begin with.
 func TestScripts(t *testing.T) {
 	somebodys := miniredis.RunT(t)
+	starter, err := filepath.Abs("../../docs/challenges/lock.py")
+	require.NoError(t, err)
 	testscript.Run(t, testscript.Params{Dir: "testdata", RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SOMEBODYS", somebodys.Addr())
+			env.Setenv("STARTER", starter)
 			return nil
 		},
 		Condition: func(name string) (bool, error) {

@@ -32,6 +32,10 @@ import (
 // answer in time. The text is one line, which quotes what the program has written.
 var ErrMisbehaves = errors.New("the program doesn't speak the protocol")
 
+// ErrUnfit is wrapped by the errors of Find that say what is wrong with the lock of a program
+// that does speak it: it doesn't exclude, or not release, where nothing goes wrong.
+var ErrUnfit = errors.New("the lock doesn't work where nothing goes wrong")
+
 // Program is a lock in another program.
 type Program struct {
 	args        []string
@@ -80,7 +84,7 @@ func Again(environment []string, args ...string) (*Program, error) {
 
 // Find starts the program against a server, hears what it offers, and tries it
 // out: two owners, a refusal, a deadline, and the end of its input. Its errors wrap
-// ErrMisbehaves or the context's error, or say why the program can't be started.
+// ErrMisbehaves, ErrUnfit or the context's error, or say why the program can't be started.
 // Nothing is left running, and no key on the server.
 func Find(ctx context.Context, address, user, password string,
 	args ...string) (*Program, error) {

@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -224,7 +226,10 @@ func TestAProgramThatMisbehavesIsToldInOneLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := find(t, name)
-			require.ErrorIs(t, err, protocol.ErrMisbehaves)
+			unfit := slices.Contains([]string{"ignores its deadline", "ignores its key",
+				"names no key", "no lock"}, name)
+			require.Equal(t, unfit, errors.Is(err, protocol.ErrUnfit), err)
+			require.NotEqual(t, unfit, errors.Is(err, protocol.ErrMisbehaves), err)
 			assert.ErrorContains(t, err, p.said)
 			assert.NotContains(t, err.Error(), "\n")
 		})

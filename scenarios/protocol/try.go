@@ -106,8 +106,8 @@ func (c *conversation) keepsDeadline(ctx context.Context, waiter lock.Lock) erro
 	began := time.Now()
 	err := waiter.Lock(ctx)
 	if took := time.Since(began); took > tryDeadline+c.program.patience.tried {
-		return c.misbehaves("ignores the deadline: it answers \"lock\" after %v"+
-			" instead of %v", took.Round(time.Millisecond), tryDeadline)
+		return c.complain(fmt.Sprintf("ignores the deadline: it answers \"lock\" after %v"+
+			" instead of %v", took.Round(time.Millisecond), tryDeadline), nil)
 	}
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return c.complain("should answer \"lock\" with the error \"deadline\" while"+
@@ -125,14 +125,15 @@ func (c *conversation) keyIsThere(ctx context.Context, rdb *redis.Client,
 		return fmt.Errorf("look for the key %s: %w", key, err)
 	}
 	if there == 0 {
-		return c.misbehaves("grants the lock, and the server has no key %q: \"keys\" in"+
-			" its hello must name the keys of the lock, with %s for its name", key, KeyOf)
+		return c.complain(fmt.Sprintf("grants the lock, and the server has no key %q:"+
+			" \"keys\" in its hello must name the keys of the lock, with %s for its name",
+			key, KeyOf), nil)
 	}
 	return nil
 }
 
 // complain is the error of a program whose lock doesn't work where nothing goes
-// wrong.
+// wrong, or which doesn't answer.
 func (c *conversation) complain(what string, err error) error {
 	if errors.Is(err, ErrMisbehaves) {
 		return err
@@ -140,7 +141,10 @@ func (c *conversation) complain(what string, err error) error {
 	if err != nil {
 		what = fmt.Sprintf("%s: %v", what, err)
 	}
-	return c.misbehaves("%s%s", what, c.errors.last())
+	if errors.Is(err, context.DeadlineExceeded) {
+		return c.misbehaves("%s%s", what, c.errors.last())
+	}
+	return fmt.Errorf("%w: %s %s%s", ErrUnfit, c.program.Name(), what, c.errors.last())
 }
 
 // leaves ends the program's input and waits for its end.
