@@ -109,27 +109,43 @@ func TestARowIsMeasuredUntilItsRatioIsKnownOrItsTimeIsOver(t *testing.T) {
 	assert.False(t, r.another(rounds(5, 0.1), 0), "no more than were asked for")
 }
 
-func TestADifferenceIsNoiseUntilItIsLargerThanBothSpreads(t *testing.T) {
-	run := func(ratio, spread float64, env Env) Report {
-		return Report{Env: env, Rows: []Row{lockRow("gold", ratio,
-			map[string]any{"spread": spread})}}
-	}
-	before := run(0.100, 4, Env{Go: "go1.26", Commit: new("abc")})
-	for verdict, after := range map[string]Report{
-		"+12.0 %  noise\n":  run(0.112, 4, before.Env),
-		"+14.0 %  faster\n": run(0.114, 4, before.Env),
-		"-20.0 %  slower\n": run(0.080, 4, before.Env),
-		"-20.0 %  noise\n":  run(0.080, 12, before.Env),
+func TestADifferenceIsNoiseUntilTheEndsOfTheIntervalsAreApart(t *testing.T) {
+	for _, of := range []struct {
+		then, thenSpread, now, nowSpread float64
+		verdict                          string
+	}{
+		{0.100, 4, 0.135, 4, "noise"},  // 0.104 and 0.1296: within a drift of 25 %
+		{0.100, 4, 0.136, 4, "faster"}, // 0.104 and 0.1306
+		{0.100, 4, 0.070, 4, "noise"},  // 0.096 and 0.0728
+		{0.100, 4, 0.069, 4, "slower"}, // 0.096 and 0.0718
+		{1.0, 40, 0.16, 40, "slower"},  // 0.6 and 0.22: far apart, however noisy
+		{1.0, 40, 1.95, 40, "noise"},   // 1.4 and 1.17
+		{0.16, 40, 1.0, 40, "faster"},
+		{1.95, 40, 1.0, 40, "noise"},
 	} {
-		assert.Contains(t, Compare("old.json", before, after), verdict)
+		row := func(ratio, spread float64) Row {
+			return lockRow("gold", ratio, map[string]any{"spread": spread})
+		}
+		assert.Equal(t, of.verdict,
+			verdict(row(of.then, of.thenSpread), row(of.now, of.nowSpread)), "%+v", of)
 	}
-	text := Compare("old.json", before, run(0.1, 4, Env{Go: "go1.27"}))
-	assert.Contains(t, text, "Compared with old.json of commit abc, by the ratios to the serial"+
-		" limit: (another Go: go1.26)\n  gold ")
+}
+
+func TestAComparisonSaysWhatIsNotAsItWas(t *testing.T) {
+	run := func(ratio float64, env Env) Report {
+		return Report{Env: env, Rows: []Row{lockRow("gold", ratio, nil)}}
+	}
+	before := run(0.1, Env{Go: "go1.26", Commit: new("abc"), Pool: 1008, TTLms: 10_000, CPUs: 2})
+	after := before.Env
+	assert.NotContains(t, Compare("old.json", before, run(0.1, after)), "another")
+	after.Go, after.Pool, after.TTLms, after.CPUs = "go1.27", 8, 500, 1
+	assert.Contains(t, Compare("old.json", before, run(0.08, after)), "Compared with old.json"+
+		" of commit abc, by the ratios to the serial limit: (another number of CPUs: 2)"+
+		" (another Go: go1.26) (another pool: 1008 connections) (another lease: 10000 ms)\n  gold ")
+	assert.Contains(t, Compare("old.json", before, run(0.06, after)), "-40.0 %  slower\n")
 	other := Report{Rows: []Row{lockRow("gold", 0.1, map[string]any{"stock": 7})}}
 	assert.Contains(t, Compare("old.json", before, other), "No row was measured in both")
-	few := before
-	few.Rows = []Row{lockRow("gold", 0.2, nil)}
+	few := run(0.2, before.Env)
 	few.Rows[0].Rounds = few.Rows[0].Rounds[:1]
 	assert.Contains(t, Compare("old.json", before, few), "too few rounds to say")
 }

@@ -91,7 +91,8 @@ func (w *Inventory) Flags(flags *flag.FlagSet) func(Run) (Plan, error) {
 	flags.StringVar(&w.against, "against", "", "compares the rows with those of an earlier "+
 		"run, a `file` that -json wrote,\nand says which differences are noise")
 	flags.StringVar(&w.program, "program", "", "also measures a lock in any language: the "+
-		"`command` that starts a program\nsuch as 'python3 lock.py', see docs/any-language.md")
+		"`command` that starts a program,\nsuch as 'python3 lock.py'; it is split at spaces, "+
+		"so no argument can have one;\nsee docs/any-language.md")
 	return w.plan
 }
 
@@ -149,6 +150,10 @@ func (w *Inventory) check(given map[string]bool, real bool) error {
 	case given["pool"] && w.pool < 1:
 		return fmt.Errorf("the pool has %d connections, at least 1 is needed",
 			w.pool)
+	case given["against"] && w.against == "":
+		return errors.New("-against needs the name of a file that -json wrote")
+	case given["program"] && len(strings.Fields(w.program)) == 0:
+		return errors.New("-program needs a command, such as 'python3 lock.py'")
 	case w.rtt < 0:
 		return fmt.Errorf("the network's round-trip time is %v, it must not be "+
 			"negative", w.rtt)
