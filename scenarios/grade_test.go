@@ -75,3 +75,24 @@ func TestALockStandsWhereItHoldsWhatTheStepsHaveFixed(t *testing.T) {
 		})
 	}
 }
+
+// The hints that a learner needs are those of the first task that isn't done, on the way that
+// leads to the one that was asked for: watchdog isn't on that to redlock.
+func TestTheFirstChallengeThatIsOpenIsOnTheWay(t *testing.T) {
+	for broken, want := range map[string]int{
+		"crash_holding: orphaned": 2, "slow_get: foreign release": 5, "late_grant: two holders": 8, "": 0,
+	} {
+		redlock := scenarios.Challenges()[7]
+		var report scenarios.Report
+		for _, s := range scenarios.Catalogue {
+			for _, invariant := range s.Invariants {
+				verdict := scenarios.Holds
+				if s.Name+": "+invariant == broken {
+					verdict = scenarios.Breaks
+				}
+				report = append(report, scenarios.Result{Scenario: s.Name, Invariant: invariant, Verdict: verdict})
+			}
+		}
+		assert.Equal(t, want, redlock.Open(report), broken)
+	}
+}
