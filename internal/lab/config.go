@@ -50,8 +50,8 @@ type Config struct {
 	Fate    func(client string, nth int, now time.Duration) (network.Fault, bool)
 	Rewrite func(words []any)
 
-	// Seen is called by virtual servers for every command that they execute,
-	// those inside scripts included.
+	// Virtual servers call Seen for every command that they execute, including
+	// those inside scripts.
 	Seen func(node int, from *server.Peer, command string, args []string)
 
 	// Scripts is what scripts did to virtual servers, in other worlds as well; nil
