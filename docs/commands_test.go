@@ -80,6 +80,7 @@ func TestEveryPackageThatACommandNamesIsWhereItIsTyped(t *testing.T) {
 var elsewhere = regexp.MustCompile(`^go run \./(docs( -addr \S+)?|bench)$|^go test (-v|\./\.\.\.)$|` +
 	`^go test \./scenarios -redis auto$|^cd field && go test [^-]+( -redis auto)?$|` +
 	`^go run \./docs -generate (mysql|zookeeper|etcd|libraries|programs)$|` +
+	`explorer standard$|` + // whose table "-generate explorer" makes
 	` -(all|whole)\b|host:port| FILE$| DIR$`)
 
 // The classes of commands.

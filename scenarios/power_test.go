@@ -57,7 +57,7 @@ func (p *power) catches(t *testing.T, wrong, right lock.Build, flaws []lock.Flaw
 }
 
 func TestWorldsCatchRungsWithAMistake(t *testing.T) {
-	locktest.WhenNamed(t, "it takes minutes: go test ./scenarios -v -run WorldsCatch")
+	locktest.WhenNamed(t, "it takes minutes: go test ./scenarios -v -timeout 1h -run WorldsCatch")
 	p := newPower(t)
 	eachEdited(t, func(t *testing.T, _ wrong.Mutant, rung ladder.Rung, build lock.Build) {
 		p.catches(t, build, nil, rung.Flaws, locktest.Options(rung)...)
@@ -66,7 +66,7 @@ func TestWorldsCatchRungsWithAMistake(t *testing.T) {
 
 // Of a lock that is no rung the catalogue says what it breaks besides its mistake.
 func TestWorldsCatchOtherWrongLocks(t *testing.T) {
-	locktest.WhenNamed(t, "it takes minutes: go test ./scenarios -v -run WorldsCatch")
+	locktest.WhenNamed(t, "it takes minutes: go test ./scenarios -v -timeout 1h -run WorldsCatch")
 	p := newPower(t)
 	for _, m := range wrong.All {
 		if m.Build == nil || m.Killers == nil && m.Walk == nil ||

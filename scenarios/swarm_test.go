@@ -31,7 +31,7 @@ func enough() int {
 // The random worlds know nothing of the catalogue but which flaw a break may be. In the
 // first ones of seed 1 they find every flaw of every rung, and nothing else.
 func TestRandomWorldsFindWhatTheLadderDeclares(t *testing.T) {
-	locktest.WhenNamed(t, "it takes minutes: go test ./scenarios -run RandomWorldsFind")
+	locktest.WhenNamed(t, "it takes minutes: go test ./scenarios -v -timeout 1h -run RandomWorldsFind")
 	rows := make([]string, len(ladder.Rungs))
 	t.Run("rungs", func(t *testing.T) {
 		for i, rung := range ladder.Rungs {
