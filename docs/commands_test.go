@@ -111,7 +111,6 @@ var smaller = []struct {
 	{regexp.MustCompile(`/bench .*-redis auto`), `( -rounds \d+)?$`, " -rounds 1"},
 	{regexp.MustCompile(`/bench -redis auto( -rounds 1)?$`), `$`, " -clients 50"},
 	{regexp.MustCompile(`/bench .*-programs`), `$`, " -clients 50"},
-	{regexp.MustCompile(` -workload cache$`), `$`, " -requests 10000"},
 }
 
 // Every command is typed once, at the root of the module, and what writes into it in a

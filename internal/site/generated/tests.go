@@ -29,7 +29,7 @@ var tests = map[string]test{
 	"libraries": {args: "./libraries", module: "field"},
 	"programs":  {args: "./programs -redis auto -timeout 60m", module: "field"},
 
-	"cache":     {args: "./internal/bench/jobs -run CacheTablesOfThePage"},
+	"cache":     {args: "./jobs/cache -run CacheTablesOfThePage", module: "field"},
 	"costs":     {args: "./internal/bench -whole"},
 	"import":    {args: "./jobs/imports -run OfThePage -whole", module: "field"},
 	"picture":   {args: "./internal/bench -run Picture"},
