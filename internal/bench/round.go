@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/internal/servers/process"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -173,7 +174,7 @@ func (r *Runner) open(ctx context.Context, s *round) Counts {
 		<-ready
 	}
 	commands, trips := r.Servers.Traffic()
-	cpu := processTime()
+	cpu := process.Time()
 	s.started = time.Now()
 	r.under.Store(s)
 	defer r.under.Store(nil)
@@ -189,7 +190,7 @@ func (r *Runner) open(ctx context.Context, s *round) Counts {
 	s.result.Add(&Counts{
 		Absent:   absent,
 		Took:     took,
-		CPU:      processTime() - cpu,
+		CPU:      process.Time() - cpu,
 		Commands: sent - commands,
 		Trips:    passed - trips,
 		Most:     s.most.Load(),
