@@ -146,7 +146,7 @@ func TestALockThatCantBeExploredIsRefused(t *testing.T) {
 		"a later call panics":     {panicsAfter(10), Bounds{}, ": out of ideas" + here},
 		"it is never granted":     {never, Bounds{}, "the program once: A's TryLock returned false"},
 		"it never gets to a call": {handsOver(), wait, "keep something in a variable"},
-		"its transactions fail":   {trying(queues), Bounds{}, "no client was granted the lock"},
+		"it watches a key":        {sends("WATCH", "lock:stock"), Bounds{}, "WATCH"},
 		"its key has another name": {func(env lock.Env) (lock.Lock, error) {
 			env.Key = "locks:" + env.Key
 			return buildGold(env)

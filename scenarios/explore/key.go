@@ -47,13 +47,13 @@ func (r *run) rest() part {
 	return sha256.Sum256(words(b, r.dropped, r.expired, r.mustMove))
 }
 
-// connections appends what the nodes keep for their connections: transactions, messages
-// that wait behind the one that is on its way, and the channels that a client listens to
-// whose part of the key doesn't have the answers from which that follows.
+// connections appends what the nodes keep for their connections: messages that wait
+// behind the one that is on its way, and the channels that a client listens to whose part
+// of the key doesn't have the answers from which that follows.
 func (r *run) connections(b []byte) []byte {
 	var lines []string
 	for _, k := range r.control.conns() {
-		line := k.queued + k.watched
+		line := ""
 		if !k.Gone() {
 			for _, frame := range k.Server.(node.Queue).Waiting() {
 				line += r.control.frame(frame)
