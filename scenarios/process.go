@@ -92,15 +92,10 @@ func (s *S) tenantsLock() {
 // forTenant are the settings of a world in which a lock's keys have a prefix, and the
 // driver does not look at deadlines.
 func (s settings) forTenant() settings {
-	keys, keeps, driver := s.keys, s.keeps, s.driver
+	keys, keeps := s.keys, s.keeps
 	s.keys = func(name string) []string { return tenants(keys(name)) }
 	s.keeps = func(name string) []string { return tenants(keeps(name)) }
-	s.driver = func(o *redis.Options) {
-		if driver != nil {
-			driver(o)
-		}
-		o.ContextTimeoutEnabled = false
-	}
+	s.driver = func(o *redis.Options) { o.ContextTimeoutEnabled = false }
 	return s
 }
 

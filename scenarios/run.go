@@ -366,9 +366,6 @@ func (s *S) start() {
 		return
 	}
 	s.Record()
-	if began := s.settings.began; began != nil {
-		began(s.scenario.Name)
-	}
 	if s.scenario.Family == Sharing && s.actors[0].readWrite() == nil {
 		s.verdict(DoesNotArise, s.scenario.Invariants...)
 		s.absent, s.settled = true, true
