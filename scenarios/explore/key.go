@@ -11,19 +11,11 @@ import (
 
 // key is the key of the state that the run is in.
 func (r *run) key() stateKey {
-	k := make(stateKey, 1+len(r.clients))
-	for i := range k {
-		k[i] = r.part(i)
+	k := stateKey{r.rest()}
+	for i := range r.clients {
+		k = append(k, r.client(i))
 	}
 	return k
-}
-
-// part is the i-th part of the key.
-func (r *run) part(i int) part {
-	if i == 0 {
-		return r.rest()
-	}
-	return r.client(i - 1)
 }
 
 // rest stands for what is no client's: the clock, what the nodes hold and until when,

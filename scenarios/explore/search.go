@@ -121,8 +121,10 @@ func (w *walker) next() (*state, []action) {
 
 // begin starts a run and takes it to a state.
 func (w *walker) begin(path []action) error {
-	w.begun++
-	w.run.walked.is(w.run.program, len(w.all), w.run.bounds.States, w.begun)
+	if w.begun++; w.begun%10_000 == 0 {
+		w.run.tell("%s: %d states so far, of %d at most, in %d runs", w.run.program,
+			len(w.all), w.run.bounds.States, w.begun)
+	}
 	w.taken = w.taken[:0]
 	if err := w.run.begin(); err != nil {
 		return err
