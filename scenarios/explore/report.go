@@ -87,7 +87,6 @@ type Walk struct {
 	Program  Program
 	Found    map[Invariant]Failure
 	States   int
-	Edges    int
 	Runs     int  // of the lock's code
 	Steps    int  // actions taken in them
 	Inferred int  // edges known from other edges, see infer

@@ -41,7 +41,6 @@ func (w *walker) walked() Walk {
 		walk.owners = append(walk.owners, p.owner)
 	}
 	for _, s := range all {
-		walk.Edges += len(s.edges)
 		// The order in which actions were taken is not to be seen in the graph.
 		slices.SortFunc(s.edges, func(a, b edge) int {
 			return a.action.compare(b.action)

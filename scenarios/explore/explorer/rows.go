@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -119,17 +118,12 @@ func rows() []row {
 var asking = slices.DeleteFunc(slices.Clone(explore.Invariants),
 	func(i explore.Invariant) bool { return i == explore.LostWakeUp })
 
-// ofEachRung walks every rung in the standard bounds, and records the graphs below dir,
-// if that isn't empty.
-func ofEachRung(dir string, out io.Writer) (all []testing.InternalTest) {
-	var options []explore.Option
+// ofEachRung walks every rung in the standard bounds.
+func ofEachRung(out io.Writer) (all []testing.InternalTest) {
 	began := time.Now()
 	for i, rung := range ladder.Rungs {
-		if dir != "" {
-			options = []explore.Option{explore.Record(filepath.Join(dir, rung.Name))}
-		}
 		all = append(all, testing.InternalTest{Name: rung.Name, F: func(t *testing.T) {
-			report := explore.Run(t, rung.Build, standardBounds(rung), options...)
+			report := explore.Run(t, rung.Build, standardBounds(rung))
 			fmt.Fprintf(out, "%s: %s", rung.Name, report)
 			if i == len(ladder.Rungs)-1 {
 				fmt.Fprintf(out, "%d rungs in %v\n", i+1, time.Since(began))
