@@ -53,12 +53,7 @@ var _ = in(Process, "two_owners_one_process", Scenario{
 						" lock since %.3f, has lost it", a2.grantedAt.Seconds())
 				}
 			})
-		}, func() {
-			a2.at(second)
-			a2.acquire(30 * second)
-			a2.work(8 * second)
-			a2.release()
-		})
+		}, a2.waitsAndWorks(second, 30*second, 8*second))
 		s.judge(a2.heldBefore(a.freedAt), ForeignRelease)
 	})
 	if s.exact() {
