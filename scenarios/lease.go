@@ -106,8 +106,5 @@ var _ = in(Leasing, "fixed_lease", Scenario{
 		b.release()
 	})
 	s.judge(true, WrongLease)
-	s.judge(b.has(), NotTold)
-	if !s.offers(LossNotices) {
-		s.verdict(NotOffered, NotTold)
-	}
+	s.judgeTold(b.has())
 })

@@ -14,12 +14,7 @@ var _ = in(Overrun, "overrun_overlap", Scenario{
 	Invariants: []string{TwoHolders},
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
-	s.play(a.holds(15*second), func() {
-		b.at(second)
-		b.acquire(30 * second)
-		b.work(second)
-		b.release()
-	})
+	s.play(a.holds(15*second), b.waitsAndWorks(second, 30*second, second))
 	s.judge(true, TwoHolders)
 })
 

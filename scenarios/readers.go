@@ -174,10 +174,8 @@ var _ = in(Sharing, "reader_overrun", Scenario{
 		b.release()
 	}, c.comesFree(32*second, s.patience(second), "B has unlocked, and A's read lock is"+
 		" long over"))
-	s.judge(b.has(), NotTold, FalseSuccess, Orphaned)
-	if !s.offers(LossNotices) {
-		s.verdict(NotOffered, NotTold)
-	}
+	s.judgeTold(b.has())
+	s.judge(b.has(), FalseSuccess, Orphaned)
 })
 
 var _ = in(Sharing, "reader_failover", Scenario{

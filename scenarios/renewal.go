@@ -61,6 +61,14 @@ var _ = in(Loss, "lost_lease_told", Scenario{
 	})
 })
 
+// judgeTold is judge for NotTold, of a lock that may tell nobody of a loss.
+func (s *S) judgeTold(arose bool) {
+	s.judge(arose, NotTold)
+	if !s.offers(LossNotices) {
+		s.verdict(NotOffered, NotTold)
+	}
+}
+
 // losesLock runs lost_lease_told with a holder of either kind.
 func (s *S) losesLock(a *actor) {
 	s.operates("deletes", s.deleteLock, afterRenewal)

@@ -143,14 +143,15 @@ func eachReader(t *testing.T, build lock.Build, _ scenarios.Report) error {
 	})
 }
 
-// watches says whether the lock sends WATCH.
-func (e Exercise) watches(t *testing.T, build lock.Build) (does bool, err error) {
+// transacts says whether the lock sends WATCH or MULTI.
+func (e Exercise) transacts(t *testing.T, build lock.Build) (does bool, err error) {
 	config := lab.Config{Nodes: locktest.Find(t, e.Rung).Nodes, TTL: lease}
 	err = inWorld(t, config, build, func(r *room) {
 		l := r.owner("P", key)
 		r.steps(try("of a free lock", l, true), release("by the holder", l, nil))
 		for _, e := range r.Timeline() {
-			does = does || strings.HasPrefix(strings.ToUpper(e.Text), "WATCH")
+			command, _, _ := strings.Cut(strings.ToUpper(e.Text), " ")
+			does = does || command == "WATCH" || command == "MULTI"
 		}
 	})
 	return does, err

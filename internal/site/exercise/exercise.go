@@ -261,12 +261,12 @@ func Run(t *testing.T, name string, build lock.Build) {
 			t.Skip("the explorer can't run a lock that stays in its process from" +
 				" one run to the next")
 		}
-		if does, err := e.watches(t, build); err != nil {
+		if does, err := e.transacts(t, build); err != nil {
 			t.Fatal(err)
 		} else if does {
-			t.Skip("the explorer can't follow WATCH, whose effect depends on what" +
-				" happened before on the same connection: the scenarios and the checks" +
-				" have passed, and the exercise " + name + " is solved")
+			t.Skip("the explorer can't follow WATCH and MULTI, whose effect depends on" +
+				" what happened before on the same connection: the scenarios and the" +
+				" checks have passed, and the exercise " + name + " is solved")
 		}
 		explored(t, name, build)
 	})
