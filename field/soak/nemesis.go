@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -68,31 +69,23 @@ type strike struct {
 	length time.Duration
 }
 
-// selectFaults finds faults by their names; without names it is all but the modes.
-// Modes are added. Its error lists the valid names.
-func selectFaults(only, modes []string) ([]fault, error) {
-	for _, name := range slices.Concat(only, modes) {
-		if !slices.ContainsFunc(allFaults, named(name)) {
-			var names []string
-			for _, f := range allFaults {
-				names = append(names, f.Name)
-			}
-			return nil, fmt.Errorf("there is no fault %q, the faults are %s",
-				name, strings.Join(names, ", "))
-		}
-	}
-	var chosen []fault
+// selectFaults finds faults by their names, which commas separate; without names it is
+// all but the modes. Its error lists the valid names.
+func selectFaults(only string) (chosen []fault, err error) {
+	names := map[string]bool{}
 	for _, f := range allFaults {
-		if slices.Contains(only, f.Name) || slices.Contains(modes, f.Name) ||
-			len(only) == 0 && !f.Mode {
+		names[f.Name] = true
+		if only == "" && !f.Mode || slices.Contains(strings.Split(only, ","), f.Name) {
 			chosen = append(chosen, f)
 		}
 	}
+	for name := range strings.SplitSeq(only, ",") {
+		if only != "" && !names[name] {
+			return nil, fmt.Errorf("there is no fault %q, the faults are %s", name,
+				strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+		}
+	}
 	return chosen, nil
-}
-
-func named(name string) func(fault) bool {
-	return func(f fault) bool { return f.Name == name }
 }
 
 // Run disturbs until ctx ends, or until a fault could not be made or healed, which it
@@ -216,8 +209,6 @@ var allFaults = []fault{
 		Text: "one direction of the connections is closed"},
 	{Name: "refuse", lane: network, do: refuse,
 		Text: "new connections are refused, and old ones reset"},
-	{Name: "dial", lane: network, do: dial,
-		Text: "new connections hang while they are dialed, old ones are reset"},
 }
 
 func stop(s *strike) error {
@@ -399,20 +390,5 @@ func refuse(s *strike) error {
 			errs = append(errs, p.Admit())
 		}
 		return errors.Join(errs...)
-	})
-}
-
-func dial(s *strike) error {
-	return s.network("", func(proxies []*proxy.Proxy) error {
-		for _, p := range proxies {
-			end, err := p.HangDials()
-			if err != nil {
-				return err
-			}
-			defer end()
-			p.Cut()
-		}
-		s.last()
-		return nil
 	})
 }

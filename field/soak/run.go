@@ -19,13 +19,12 @@ import (
 // config is a soak of one lock.
 type config struct {
 	terms
-	subject    subject
-	For        time.Duration // the nemesis
-	Goroutines int           // of a worker
-	Again      string        // the command that repeats it
-	Faults     []fault
-	Progress   io.Writer // where lines about it go
-	Terminal   bool      // one line, written over and over
+	subject  subject
+	For      time.Duration // the nemesis
+	Again    string        // the command that repeats it
+	Faults   []fault
+	Progress io.Writer // where lines about it go
+	Terminal bool      // one line, written over and over
 }
 
 func (c config) setup() setup {
