@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
@@ -75,8 +73,6 @@ func soak(ctx context.Context, c config, keep string, out,
 		return failed
 	}
 	c.Progress = log
-	file, ok := log.(*os.File)
-	c.Terminal = ok && term.IsTerminal(int(file.Fd()))
 	ran := run(ctx, c, dir)
 	verdict, err := judgeDir(dir)
 	if err := errors.Join(ran, err); err != nil {

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -46,7 +45,6 @@ type nemesis struct {
 	Write  func(Event)
 
 	count atomic.Int64
-	now   sync.Map // lane to the name of its fault
 }
 
 // fault is one kind of disturbance.
@@ -117,10 +115,7 @@ func (n *nemesis) run(ctx context.Context, lane int, faults []fault) error {
 		s := &strike{nemesis: n, ctx: ctx, rng: rng, fault: fault.Name,
 			length: n.length(rng)}
 		n.count.Add(1)
-		n.now.Store(lane, fault.Name)
-		err := fault.do(s)
-		n.now.Delete(lane)
-		if err != nil {
+		if err := fault.do(s); err != nil {
 			return fmt.Errorf("fault %s: %w", fault.Name, err)
 		}
 	}
@@ -136,17 +131,6 @@ func (n *nemesis) length(rng *rand.Rand) time.Duration {
 
 // Count is how many faults there have been.
 func (n *nemesis) Count() int { return int(n.count.Load()) }
-
-// Now names the faults that are under way.
-func (n *nemesis) Now() string {
-	var names []string
-	n.now.Range(func(_, name any) bool {
-		names = append(names, name.(string))
-		return true
-	})
-	slices.Sort(names)
-	return strings.Join(names, ", ")
-}
 
 func between(rng *rand.Rand, low, high time.Duration) time.Duration {
 	return low + time.Duration(rng.Int64N(int64(high-low)))
