@@ -173,37 +173,42 @@ func TestAReleaseOutlastsAShortOutage(t *testing.T) {
 	})
 }
 
-// The request was executed, and nobody knows: its context has ended, and then
-// the connection breaks before the reply has come.
-func TestAnAbandonedRequestLeavesNoNode(t *testing.T) {
+// The request was executed, and the connection breaks before the reply has come: the lock is
+// had, or no node is left when its context has ended before.
+func TestALostReplyIsAskedForAgainAndAnAbandonedRequestLeavesNoNode(t *testing.T) {
 	each(t, func(t *testing.T, kind string) {
 		server := startWith(t, longTick)
 		s := newStore(t, server)
-		ctx := within(t, 30*time.Second)
-		is := func(taken bool) func() bool {
+		ctx := within(t, time.Minute)
+		taken := func(is bool) func() bool {
 			return func() bool { // an error is met when it goes meanwhile
 				first, _, err := s.Holder(ctx, "stock")
-				return err == nil && (first != "") == taken
+				return err == nil && (first != "") == is
 			}
 		}
 		p := owner(t, kind, server, longTimeout)
 		require.NoError(t, p.Lock.Lock(ctx)) // the session, and its nodes, are there
 		require.NoError(t, p.Unlock(ctx))
-
-		p.hears(false)
-		asked, give := context.WithCancel(ctx)
-		answer := make(chan error, 1)
-		go func() {
-			_, err := p.TryLock(asked)
-			answer <- err
-		}()
-		require.Eventually(t, is(true), 10*time.Second, time.Millisecond,
-			"the server has executed it")
-		give()
-		require.ErrorIs(t, <-answer, context.Canceled)
-		p.hears(true)
-		assert.Eventually(t, is(false), 10*time.Second, time.Millisecond,
-			"its session lives on")
+		for _, gives := range []bool{false, true} {
+			p.hears(false)
+			asked, give := context.WithCancel(ctx)
+			answer := make(chan error, 1)
+			go func() { answer <- p.Lock.Lock(asked) }()
+			require.Eventually(t, taken(true), 10*time.Second, time.Millisecond,
+				"the server has executed it")
+			if gives {
+				give()
+				require.ErrorIs(t, <-answer, context.Canceled)
+			}
+			p.hears(true)
+			if !gives {
+				require.NoError(t, <-answer)
+				require.NoError(t, p.Unlock(ctx))
+			}
+			assert.Eventually(t, taken(false), 10*time.Second, time.Millisecond,
+				"its session lives on")
+			give()
+		}
 	})
 }
 
