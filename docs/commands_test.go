@@ -103,7 +103,7 @@ var elsewhere = regexp.MustCompile(`^go run \./(docs( -addr \S+)?|bench)$|^go te
 	`exercises/[^b]\w+ .* -run Exercise/explorer |` +
 	`^go run \./docs -generate (mysql|zookeeper|etcd|libraries|programs)$|` +
 	`explorer standard$|` + // whose table "-generate explorer" makes
-	` -(all|whole)\b|host:port| FILE$| DIR$`)
+	`^LOCKLADDER_REDIS_SERVER=| -(all|whole)\b|host:port| FILE$| DIR$`)
 
 // The classes of commands.
 const (

@@ -57,8 +57,8 @@ type Servers struct {
 	// Addresses are the servers that the user named, empty when embedded.
 	Addresses []string
 
-	// Version is the first server's own word, "" when it does not say.
-	Version string
+	// Product and Version are the first server's own word, "" when it does not say.
+	Product, Version string
 
 	config  Config
 	prefix  string
@@ -161,7 +161,11 @@ func Connect(ctx context.Context, addresses []string, config Config) (
 		return nil, errors.Join(err, s.closeClients())
 	}
 	// A server that does not tell its version is measured all the same.
-	s.Version = s.nodes[0].InfoMap(ctx, "server").Item("Server", "redis_version")
+	info := s.nodes[0].InfoMap(ctx, "server")
+	s.Product, s.Version = "redis", info.Item("Server", "redis_version")
+	if valkey := info.Item("Server", "valkey_version"); valkey != "" {
+		s.Product, s.Version = "valkey", valkey // the other is the Redis that it is like
+	}
 	return s, nil
 }
 
