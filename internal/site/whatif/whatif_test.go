@@ -157,7 +157,7 @@ func TestALostFirstReplySaysWhoGetsIn(t *testing.T) {
 		{"reentrant", "overrun_overlap", "lost reply", true, unsure + "The server thinks that A holds it. A asks" +
 			" again and gets in at 0.009 s: the server knows it."},
 		{"gold", "overrun_overlap", "lost request", false, unsure +
-			"The server has no grant of A's either. B gets in at 1.015 s."},
+			"The server has no lock of A's either. B gets in at 1.015 s."},
 		{"reentrant/readwrite", "writer_not_starved", "lost reply", false,
 			strings.Replace(unsure, "Lock", "RLock", 1) + "The server thinks that A reads. B gets" +
 				" in at 3.015 s."},
