@@ -119,7 +119,7 @@ var _ = in(Process, "lost_lease_passed_on", Scenario{
 	Summary: "A holds the lock, and A2 and A3 wait in its process. Just after a" +
 		" renewal an operator deletes the lock, and B, in another process, takes it" +
 		" and works until 12 s. A unlocks when it's told of the loss, if it is. A2" +
-		" and A3 must not be inside together with B.",
+		" and A3 must not hold the lock together with B.",
 	Invariants: []string{TwoHolders},
 }, func(s *S) {
 	s.pollEvery(second)

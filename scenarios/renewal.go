@@ -141,9 +141,9 @@ func (s *S) renewalThenUnlock(renewal lab.Fault) {
 var _ = in(Loss, "renewal_reacquires", Scenario{
 	Summary: "A's key vanishes while A works. B locks and unlocks before A's next" +
 		" renewal: the key stays free. Also: B still holds the lock when A's" +
-		" renewal comes, and its grant and lease are untouched. Also: the key" +
+		" renewal comes, and B's lock and lease are untouched. Also: the key" +
 		" vanishes during A's second renewal, of which the command that extends the" +
-		" lease reaches the server after B's grant.",
+		" lease reaches the server when B has the lock.",
 	Invariants: []string{Orphaned, ForeignRenewal},
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
@@ -371,8 +371,8 @@ func closed(c <-chan struct{}) bool {
 
 var _ = in(Loss, "renewal_hangs", Scenario{
 	Summary: "One renewal hangs: it's neither executed nor answered, and everything" +
-		" after it works. A works for 15 s while B waits. Also: from the grant" +
-		" on, every other reply to A takes a tenth of the lease.",
+		" after it works. A works for 15 s while B waits. Also: once A has the" +
+		" lock, every other reply to A takes a tenth of the lease.",
 	Invariants: []string{TwoHolders},
 	features:   []Feature{Renewal},
 }, func(s *S) {

@@ -85,7 +85,7 @@ func findsItsGrant(t *testing.T, build lock.Build, _ scenarios.Report) error {
 				}},
 				r.after(0, func() { down = false }),
 				try("after a lost reply, which is granted already,", p, true),
-				release("of that grant", p, nil),
+				release("of that lock", p, nil),
 				try("after that Unlock", q, true))
 		})
 	})
