@@ -151,7 +151,7 @@ var _ = in(Reentrant, "lost_reply", Scenario{
 				" the lock is still taken")
 			return
 		}
-		if b.fenced() && !s.follows(token, b.token()) {
+		if a.fenced() && !s.follows(token, b.token()) {
 			b.report(WrongToken, "A's lock had token %d, and B holds the"+
 				" next one with token %d", token, b.token())
 		}

@@ -46,6 +46,9 @@ func (l *Log) judgeEntry(h *Holding) {
 		h.Owner, rival.Owner)
 	own := l.endings[h.Client]
 	b.After, b.Apart = cmp.Or(rival.ending(), own), rival.overlaps
+	if rival.Shared {
+		b.Reads = rival.since
+	}
 	b.Late = rival.ending() == Running && own != Running
 }
 
