@@ -222,7 +222,7 @@ func (c command) runsAsShown(t *testing.T, dir string) {
 
 var (
 	breaks = regexp.MustCompile(` -red=| -tags exercise|^git diff --no-index|/check .*-- `)
-	red = regexp.MustCompile(`\./(\S+) -red=(\w+)`)
+	red    = regexp.MustCompile(`\./(\S+) -red=(\w+)`)
 )
 
 // status is what a command exits with. A test of a rung fails with -red if the lock
