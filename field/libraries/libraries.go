@@ -52,6 +52,7 @@ var rueidislockFlaws = lock.Flaws(
 	"renewal_hangs: two holders",
 	"prompt_wake: late wake-up, thundering herd",
 	"far_process: starvation",
+	"error_replies: false success, false loss",
 )
 
 // Libraries are all libraries in the order in which they are shown.
