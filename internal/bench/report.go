@@ -30,7 +30,7 @@ type Env struct {
 	CPU           *string  `json:"cpu"`
 	CPUs          int      `json:"cpus"`
 	Commit        *string  `json:"commit"` // with "+" when files have changed
-	Server        string   `json:"server"` // "miniredis" or "redis"
+	Server        string   `json:"server"` // "miniredis", "redis" or "valkey"
 	ServerVersion *string  `json:"server_version"`
 	Addresses     []string `json:"addresses"`     // null when embedded
 	Pinned        *int     `json:"pinned_to_cpu"` // servers and clients alike

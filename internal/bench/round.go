@@ -18,7 +18,7 @@ import (
 
 // finishWithin is what is left, when a row has ended, to a client inside the
 // critical section: it finishes the section and releases the lock.
-const finishWithin = 10 * time.Second
+const finishWithin = 30 * time.Second
 
 // round is one round of a row: one stock, sold to its clients.
 type round struct {
