@@ -124,7 +124,6 @@ func (m *Measurement) figures() []Figure {
 			Column: Column{"in", "order%", 7, percent},
 			Legend: "in order: pairs of clients that were served in the order in which " +
 				"they came (50: chance)"},
-		{Name: "order_of_service", Value: sampled(orderOfService(m.Stamps))},
 		{Name: "calls_per_section", Value: when(m.Usage.Known && m.Subject.Nodes > 0,
 			Per(m.Usage.Calls, m.Sections)),
 			Column: Column{"calls", "/section", 9, 1},

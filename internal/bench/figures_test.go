@@ -40,7 +40,7 @@ func TestAFigureThatWasNotMeasuredIsNullInJSON(t *testing.T) {
 		"round_trips_per_section":null,"failures":0,"first_failure":null,
 		"not_held":0,"absent":1,"retries":null,
 		"ratio_to_serial":null,"jain":null,
-		"in_order":null,"order_of_service":null,"calls_per_section":null,
+		"in_order":null,"calls_per_section":null,
 		"cpu_us_per_section":null}`, string(text))
 }
 
@@ -53,7 +53,7 @@ func TestAReportIsReadAsItWasWritten(t *testing.T) {
 	require.NoError(t, got.Write(&again))
 	assert.Equal(t, out.String(), again.String())
 	for _, member := range []string{`"schema": 2`, `"left": 0`, `"clients": 90,`,
-		`"p99": 1201.5,`, `"wait_p50_ms": 512.25`, `33.3`} {
+		`"p99": 1201.5,`, `"wait_p50_ms": 512.25`} {
 		assert.Contains(t, again.String(), member)
 	}
 }
@@ -74,7 +74,7 @@ func fullRow() Row {
 		"calls_per_section": 5.2, "cpu_us_per_section.clients": 90,
 		"cpu_us_per_section.server": 31.5, "failures": 0, "retries": 1130,
 		"ratio_to_serial": 0.11, "jain": 1.0,
-		"in_order": 0.5, "order_of_service": []float64{33.3}})
+		"in_order": 0.5})
 	round.isRound = true
 	row.Rounds = []Row{round}
 	return row
@@ -149,19 +149,6 @@ func TestInOrderIsTheShareOfPairsServedInTheOrderOfAsking(t *testing.T) {
 		assert.Equal(t, &want, inOrder(stamps))
 	}
 	assert.Nil(t, inOrder([]Stamp{{-1, 1, 2}, {-1, 3, 4}}), "nobody asked")
-}
-
-func TestTheOrderOfServiceIsSampledEvenly(t *testing.T) {
-	var ranks []int
-	for i := range 1000 {
-		ranks = append(ranks, i)
-	}
-	sample := sampled(ranks)
-	assert.Len(t, sample, points)
-	assert.Equal(t, 0.0, sample[0])
-	assert.Equal(t, 100.0, sample[points-1])
-	assert.Equal(t, []float64{100, 0}, sampled([]int{1, 0}))
-	assert.Equal(t, []float64{0}, sampled([]int{0}))
 }
 
 func TestSectionsThatOverlapAreInsideTogether(t *testing.T) {

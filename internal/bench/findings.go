@@ -212,24 +212,3 @@ func longestWaits(rows []Row) string {
 		" behind %s.", digits3(times(most)), names(rows, most), digits3(times(least)),
 		names(rows, least))
 }
-
-// fair is the share of pairs in order from which on a lock serves by order of asking.
-const fair = 0.95
-
-// inTurn says which locks serve their waiters in the order in which they asked.
-func inTurn(rows []Row) string {
-	share := func(r Row) float64 { return *r.Number("in_order") }
-	rows = slices.DeleteFunc(locks(rows), func(r Row) bool { return r.Number("in_order") == nil })
-	ordered := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return share(r) < fair })
-	others := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return share(r) >= fair })
-	text := ""
-	if len(ordered) > 0 {
-		text = names(rows, ordered...) + " served clients in the order in which they asked. "
-	}
-	if len(others) > 0 {
-		least, most := extremes(others, share)
-		text += fmt.Sprintf("Of the pairs of the others, %s %% were in order; 50 %% is chance.",
-			span(100*share(least), 100*share(most)))
-	}
-	return strings.TrimSpace(text)
-}

@@ -41,7 +41,6 @@ var Pictures = []struct {
 		}
 		return p
 	})},
-	{"order", drawn(served)},
 }
 
 // The measures of the pictures, in pixels. They are narrow, and their letters are
@@ -51,21 +50,16 @@ const (
 	dotsLeft     = 178
 	dotsScale    = 340
 	dotsHeight   = 26
-	squareSide   = 116
-	squareStep   = 146 // from one square to the next, downwards 4 more
-	squaresRow   = 4
 	lineLength   = 84 // characters of small text
 	titleLength  = 62
 	foundLength  = 52 // its letters are bold
 )
 
-// picture is one before it is drawn: rows of dots on a logarithmic scale, or squares.
+// picture is one before it is drawn: rows of dots on a logarithmic scale.
 type picture struct {
-	title   string   // what is shown
-	found   string   // what that says, "" when it says nothing
-	notes   []string // in small letters below the title
-	squares []square
-	rows    []dotsRow
+	title string // what is shown
+	found string // what that says, "" when it says nothing
+	rows  []dotsRow
 
 	axis   string   // what the dots measure, with its unit
 	legend []string // what a row's dots stand for, the last one the largest
@@ -78,13 +72,6 @@ type dotsRow struct {
 	values []float64 // a dot each, the last the largest; 0: none
 	from   float64   // of the line behind the dots; 0: none
 	to     float64
-}
-
-// square is a lock's, with a path of dots.
-type square struct {
-	X, Y       float64
-	Name, Dots string
-	Class      string
 }
 
 // varied is what was varied: the number of clients, or else the pause.
@@ -196,33 +183,6 @@ func (d dotsRow) ends() dotsRow {
 	return d
 }
 
-// served is who was served when: a square for each row that measured it.
-func served(all []Row) picture {
-	rows, most := greatest(all)
-	p := picture{title: "Who was served when, with " + most, found: inTurn(rows),
-		notes: []string{"A dot is an acquisition: to the right when it was asked for, upwards" +
-			" when it was granted. First come, first served is the diagonal; a cloud is" +
-			" chance. The percentage: pairs in order."}}
-	for _, row := range rows {
-		share, service := row.Number("in_order"), row.Numbers("order_of_service")
-		if share == nil || len(service) < 2 {
-			continue
-		}
-		var points strings.Builder
-		for i, granted := range service {
-			fmt.Fprintf(&points, "M%.1f %.1fh0",
-				float64(squareSide*i)/float64(len(service)-1),
-				squareSide*(1-granted/100))
-		}
-		n := len(p.squares)
-		p.squares = append(p.squares, square{X: float64(8 + n%squaresRow*squareStep),
-			Y:    float64(n / squaresRow * (squareStep + 4)),
-			Name: fmt.Sprintf("%s %.0f %%", row.short(rows), 100**share),
-			Dots: points.String(), Class: class(row)})
-	}
-	return p
-}
-
 // class is how a row is drawn: the color is that of locks whose waiters are woken.
 func class(row Row) string {
 	switch {
@@ -258,7 +218,7 @@ func drawn(of func([]Row) picture) func(Report, io.Writer) error {
 		}
 		p := of(r.Rows)
 		p.rows = slices.DeleteFunc(p.rows, func(row dotsRow) bool { return row.to == 0 })
-		if len(p.rows)+len(p.squares) == 0 {
+		if len(p.rows) == 0 {
 			return nil
 		}
 		if err := pictureTemplate.Execute(w, p.place(r.Env)); err != nil {
@@ -271,7 +231,7 @@ func drawn(of func([]Row) picture) func(Report, io.Writer) error {
 // place gives everything its place.
 func (p picture) place(env Env) map[string]any {
 	d := map[string]any{"Width": pictureWidth, "Left": dotsLeft, "Right": pictureWidth - 8,
-		"Title": p.title, "Axis": p.axis, "Column": p.number, "Side": squareSide}
+		"Title": p.title, "Axis": p.axis, "Column": p.number}
 	y := 0.0
 	lines := func(step float64, length int, texts ...string) (all []placed) {
 		for _, text := range texts {
@@ -283,23 +243,14 @@ func (p picture) place(env Env) map[string]any {
 		return all
 	}
 	d["Titles"] = lines(22, titleLength, p.title)
-	small := append([]string{env.line(len(p.rows) > 0)}, p.notes...)
-	d["Small"] = lines(18, lineLength, append(small, notes(p.rows)...)...)
+	d["Small"] = lines(18, lineLength, append([]string{env.line()}, notes(p.rows)...)...)
 	y += 22
 	d["Legend"] = p.placeLegend(y)
-	if len(p.rows) > 0 {
-		y = p.placeRows(d, y+28) + 46
-	}
-	for i := range p.squares {
-		p.squares[i].Y += y + 32
-	}
-	if n := len(p.squares); n > 0 {
-		y = p.squares[n-1].Y + squareSide + 12
-	}
+	y = p.placeRows(d, y+28) + 46
 	if p.found != "" {
 		d["Found"] = lines(22, foundLength, p.found)
 	}
-	d["Height"], d["Squares"] = y+10, p.squares
+	d["Height"] = y + 10
 	return d
 }
 
@@ -416,8 +367,8 @@ func (env Env) Named() string {
 		*cmp.Or(env.ServerVersion, new(string)))
 }
 
-// line names the environment in one line, and the scale where that is one.
-func (env Env) line(scale bool) string {
+// line names the environment in one line, and the scale.
+func (env Env) line() string {
 	words := []string{env.Server}
 	if env.ServerVersion != nil {
 		words[0] = env.Named()
@@ -429,10 +380,7 @@ func (env Env) line(scale bool) string {
 	if env.Pinned != nil {
 		words = append(words, "servers and clients on one CPU")
 	}
-	if scale {
-		words = append(words, "logarithmic")
-	}
-	return strings.Join(words, ", ")
+	return strings.Join(append(words, "logarithmic"), ", ")
 }
 
 //go:embed page.html

@@ -152,22 +152,6 @@ func (r Row) Show(name string, digits int) string {
 	return Decimal(r.Number(name), digits)
 }
 
-// Numbers is a figure that is a list of numbers.
-func (r Row) Numbers(name string) []float64 {
-	switch all := r.Value(name).(type) {
-	case []float64:
-		return all
-	case []any: // from JSON
-		var numbers []float64
-		for _, x := range all {
-			number, _ := x.(float64)
-			numbers = append(numbers, number)
-		}
-		return numbers
-	}
-	return nil
-}
-
 // Pause is the longest of a refused client. Locks that do not poll are given it all the
 // same.
 func (r Row) Pause() time.Duration {

@@ -39,23 +39,6 @@ func waits(stamps []Stamp) Clock {
 	return c
 }
 
-// points is how many points of an order of service are kept.
-const points = 50
-
-// sampled takes points of an order of service.
-func sampled(ranks []int) []float64 {
-	var kept []float64
-	last := len(ranks) - 1
-	for i := range min(len(ranks), points) {
-		if last == 0 {
-			return []float64{0}
-		}
-		asked := i * last / (min(len(ranks), points) - 1)
-		kept = append(kept, Rounded(100*float64(ranks[asked])/float64(last), 1))
-	}
-	return kept
-}
-
 // jain is (Σx)² / (n·Σx²), nil when nobody had anything.
 func jain(x []float64) *float64 {
 	var sum, squares float64

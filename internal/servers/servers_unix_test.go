@@ -3,13 +3,17 @@
 package servers_test
 
 import (
+	"bufio"
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,6 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/process"
 )
 
 // startRedis starts a server that ends with the test.
@@ -194,4 +199,183 @@ func TestAReplicaHasWhatWasWrittenBeforeReplicationWasHeldBack(t *testing.T) {
 	assert.NoError(t, after.Get(ctx, "early").Err())
 	assert.ErrorIs(t, after.Get(ctx, "late").Err(), redis.Nil)
 	assert.NoError(t, after.Set(ctx, "late", "v", 0).Err(), "it is a master")
+}
+
+// forks is a server whose program starts another one, as that of a data directory does.
+var forks = servers.Kind{Name: "forks",
+	Command: func(s *servers.Server) ([]string, error) {
+		return []string{"sh", "-c", "sh -c 'sleep 60; :' sh $0 & echo >$0/began; wait",
+			s.Dir}, nil
+	},
+	Ready: func(_ context.Context, s *servers.Server) error {
+		_, began := os.Stat(filepath.Join(s.Dir, "began"))
+		_, err := s.PID()
+		return errors.Join(began, err)
+	}}
+
+// childStarts says, in a variable, that the test process starts a server instead of testing,
+// and waits to be killed.
+const childStarts = "LOCKLADDER_CHILD"
+
+func TestMain(m *testing.M) {
+	var err error
+	switch os.Getenv(childStarts) {
+	case "":
+		os.Exit(m.Run())
+	case "forks":
+		_, err = servers.Start(context.Background(), forks)
+	default:
+		_, err = servers.StartRedis(context.Background())
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println("it runs")
+	time.Sleep(time.Minute)
+	os.Exit(0)
+}
+
+// child is a process of its own that has started a server below temp.
+func child(t *testing.T, kind, temp string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childStarts+"="+kind, "TMPDIR="+temp)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	said, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "it runs\n", said)
+	return cmd
+}
+
+// kill ends a child as kill -9 does.
+func kill(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	require.NoError(t, cmd.Process.Kill())
+	cmd.Wait()
+}
+
+// nothingLeft waits until no process works in a directory, and until it is empty.
+func nothingLeft(t *testing.T, temp string) {
+	t.Helper()
+	assert.Eventually(t, func() bool {
+		out, err := exec.Command("ps", "-A", "-o", "args=").Output()
+		return err == nil && !strings.Contains(string(out), temp)
+	}, 20*time.Second, 20*time.Millisecond, "the server still runs")
+	assert.Eventually(t, func() bool {
+		left, _ := filepath.Glob(filepath.Join(temp, "*"))
+		return len(left) == 0
+	}, 20*time.Second, 20*time.Millisecond, "its directory is left")
+}
+
+// However the process ends, its end of the pipe closes.
+func TestNoServerOutlivesTheProcessThatStartedIt(t *testing.T) {
+	servers.Need(t)
+	for _, kind := range []string{"Redis", "forks"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			temp := t.TempDir()
+			cmd := child(t, kind, temp)
+			kill(t, cmd)
+			nothingLeft(t, temp)
+		})
+	}
+}
+
+// Another program on this machine can neither use a server nor find out its
+// password, and a client that has strayed to a server of another run is refused there.
+func TestARedisServerHasAPasswordThatOthersCanNotRead(t *testing.T) {
+	servers.Need(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	ctx := t.Context()
+	r, err := servers.StartRedis(ctx)
+	require.NoError(t, err)
+	defer r.Stop()
+	_, password := r.Auth()
+	assert.GreaterOrEqual(t, len(password), 20)
+	for given, answer := range map[string]string{"": "NOAUTH", "wrong": "WRONGPASS"} {
+		rdb := redis.NewClient(&redis.Options{Addr: r.Addr(), Password: given,
+			Protocol: 2, DisableIdentity: true})
+		assert.ErrorContains(t, rdb.Ping(ctx).Err(), answer)
+		assert.NoError(t, rdb.Close())
+	}
+
+	processes, err := exec.Command("ps", "-A", "-ww", "-o", "args=").Output()
+	require.NoError(t, err)
+	require.Contains(t, string(processes), os.TempDir(), "it looks at nothing")
+	assert.NotContains(t, string(processes), password)
+	configs, err := filepath.Glob(filepath.Join(os.TempDir(), "lockladder-*/redis.conf"))
+	require.NoError(t, err)
+	require.Len(t, configs, 1)
+	assert.Contains(t, readFile(t, configs[0]), password)
+	dir, err := os.Stat(filepath.Dir(configs[0]))
+	require.NoError(t, err)
+	assert.Zero(t, dir.Mode()&0o077, "others can look into it")
+
+	temp := t.TempDir()
+	other := child(t, "Redis", temp)
+	configs, err = filepath.Glob(filepath.Join(temp, "lockladder-*/redis.conf"))
+	require.NoError(t, err)
+	require.Len(t, configs, 1)
+	assert.Contains(t, readFile(t, configs[0]), "requirepass ")
+	assert.NotContains(t, readFile(t, configs[0]), password, "each run has another")
+	kill(t, other)
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// A start removes what earlier processes have left, and ends their servers. A number
+// may belong to another program by now, and one directory's name may begin another's.
+func TestAStartRemovesOnlyWhatWasLeftBehind(t *testing.T) {
+	servers.Need(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	dir := func(name string) string {
+		return filepath.Join(os.TempDir(), "lockladder-"+name)
+	}
+	// running is a process with that argument.
+	running := func(argument string) *exec.Cmd {
+		cmd := exec.Command("sh", "-c", "read line", "sh", argument)
+		_, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() {
+			cmd.Process.Kill()
+			cmd.Wait()
+		})
+		return cmd
+	}
+	plant := func(name string, files map[string]int) {
+		require.NoError(t, os.Mkdir(dir(name), 0o700))
+		for file, pid := range files {
+			require.NoError(t, os.WriteFile(filepath.Join(dir(name), file),
+				[]byte(strconv.Itoa(pid)+"\n"), 0o600))
+		}
+	}
+	gone := exec.Command("true")
+	require.NoError(t, gone.Run())
+	nobody := gone.Process.Pid
+
+	server, another := running("--dir="+dir("1")+"/data"), running(dir("22")+"/data")
+	plant("1", map[string]int{"owner": nobody, "pid": server.Process.Pid})
+	plant("2", map[string]int{"owner": nobody, "pid": another.Process.Pid})
+	plant("22", map[string]int{"owner": os.Getpid(), "pid": another.Process.Pid})
+	plant("3", map[string]int{"owner": nobody})
+	plant("4", map[string]int{"pid": nobody})
+	require.NoError(t, os.Symlink(t.TempDir(), dir("5")))
+
+	r, err := servers.StartRedis(t.Context())
+	require.NoError(t, err)
+	r.Stop()
+	left, err := filepath.Glob(dir("*"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{dir("22"), dir("4"), dir("5")}, left)
+	assert.ErrorContains(t, server.Wait(), "killed")
+	assert.NotEqual(t, byte('Z'), process.State(another.Process.Pid), "it was killed")
 }

@@ -42,7 +42,7 @@ func (s *Site) program(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	content, ok := files[name]
 	if !ok {
-		s.missing(w, r, programDir+name)
+		s.missing(w, programDir+name)
 		return
 	}
 	// A source may have changed: the browser asks each time, and loads it only then.

@@ -13,7 +13,7 @@ import (
 
 // opened shows the recording of a reader's own lock: a run in the player, or a graph
 // as levels.
-func (s *Site) opened(w http.ResponseWriter, r *http.Request) {
+func (s *Site) opened(w http.ResponseWriter) {
 	p := page{File: strings.TrimPrefix(OpenedPath, "/"), Wide: true, Player: true}
 	var err error
 	if run := s.Opened.Run; run != nil {
@@ -29,7 +29,7 @@ func (s *Site) opened(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.Body = template.HTML("<h1>"+html.EscapeString(p.Title)+"</h1>\n") + p.Body
-	s.show(w, r, http.StatusOK, p)
+	s.show(w, http.StatusOK, p)
 }
 
 //go:embed elements.html

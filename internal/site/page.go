@@ -2,7 +2,6 @@ package site
 
 import (
 	"bytes"
-	"compress/gzip"
 	_ "embed"
 	"fmt"
 	"html"
@@ -47,7 +46,7 @@ func title(text string) string {
 func (s *Site) file(w http.ResponseWriter, r *http.Request, file string) {
 	info, err := fs.Stat(s.root, file)
 	if err != nil {
-		s.missing(w, r, file)
+		s.missing(w, file)
 		return
 	}
 	if path.Ext(file) == ".svg" { // a picture that a page shows
@@ -69,39 +68,29 @@ func (s *Site) file(w http.ResponseWriter, r *http.Request, file string) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	s.show(w, r, http.StatusOK, p)
+	s.show(w, http.StatusOK, p)
 }
 
-func (s *Site) missing(w http.ResponseWriter, r *http.Request, file string) {
-	s.show(w, r, http.StatusNotFound, page{Title: "Not here", File: file,
+func (s *Site) missing(w http.ResponseWriter, file string) {
+	s.show(w, http.StatusNotFound, page{Title: "Not here", File: file,
 		Body: template.HTML("<h1>Not here</h1><p>There is no " +
 			html.EscapeString(file) + ".</p>")})
 }
 
-func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, p page) {
+func (s *Site) show(w http.ResponseWriter, status int, p page) {
 	var b bytes.Buffer
 	s.around(&p)
 	if err := pageTemplate.Execute(&b, p); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	answer(w, r, status, "text/html", b.Bytes())
+	answer(w, status, "text/html", b.Bytes())
 }
 
-// answer compresses a text for those who take it so: a level is eight times as long.
-func answer(w http.ResponseWriter, r *http.Request, status int, kind string, text []byte) {
+func answer(w http.ResponseWriter, status int, kind string, text []byte) {
 	w.Header().Set("Content-Type", kind+"; charset=utf-8")
-	w.Header().Set("Vary", "Accept-Encoding")
-	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		w.WriteHeader(status)
-		w.Write(text)
-		return
-	}
-	w.Header().Set("Content-Encoding", "gzip")
 	w.WriteHeader(status)
-	z := gzip.NewWriter(w)
-	defer z.Close()
-	z.Write(text)
+	w.Write(text)
 }
 
 // fill renders a file.

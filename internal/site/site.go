@@ -64,7 +64,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		answer(w, r, http.StatusOK, "text/javascript", index)
+		answer(w, http.StatusOK, "text/javascript", index)
 	case strings.HasPrefix(file, programDir):
 		s.program(w, r, strings.TrimPrefix(file, programDir))
 	case strings.HasPrefix(file, "assets/"):
@@ -79,9 +79,9 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=3600")
 		http.ServeFileFS(w, r, assets, file)
 	case s.Opened != nil && "/"+file == OpenedPath:
-		s.opened(w, r)
+		s.opened(w)
 	case hidden(file):
-		s.missing(w, r, file)
+		s.missing(w, file)
 	default:
 		s.file(w, r, file)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/readwrite"
@@ -133,4 +134,45 @@ func TestTheReadSideIsBusyToASecondGoroutine(t *testing.T) {
 			assert.ErrorIs(t, b.ReadWrite().RUnlock(s.Context()), lock.ErrBusy)
 		})
 	})
+}
+
+// Here are the effects of an Unlock on other owners' leases, and on waiters.
+
+// A writer and a reader wait. One that leaves others reading tells nobody, and the last
+// one tells the writer: the reader would be refused.
+func TestAReaderThatLeavesTellsOnlyWhoCanGetIn(t *testing.T) {
+	play(t, func(s *locktest.Scenario) {
+		s.Owner("A").RLocks().At(3 * second).RUnlocks()
+		s.Owner("B").RLocks().At(4 * second).RUnlocks()
+		c := s.Owner("C").At(second).Locks().Since(4 * second).
+			At(5 * second).Unlocks()
+		d := s.Owner("D").At(2 * second).RLocks().Since(5 * second).RUnlocks()
+		s.Play()
+		assert.Equal(t, 1, c.Asked("EVALSHA acquire.lua", 3*second))
+		assert.Equal(t, 1, d.Asked("EVALSHA read.lua", 3*second))
+	})
+}
+
+// B was refused, and asks again when A unlocks. It is not answered, and its context ends
+// meanwhile: its mark must not keep the others out for a lease.
+func TestAWaiterThatIsCanceledWhileItAsksHoldsNobodyBack(t *testing.T) {
+	for name, waits := range map[string]func(b *locktest.Owner){
+		"a reader": func(b *locktest.Owner) {
+			b.RLocksWithin(2*second, context.DeadlineExceeded)
+		},
+		"a writer": func(b *locktest.Owner) {
+			b.LocksWithin(2*second, context.DeadlineExceeded)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(s *locktest.Scenario) {
+				// Its scripts are known. Then it asks, subscribes, and asks twice more.
+				b := s.Owner("B").RLocks().RUnlocks().Section(0).At(2*second).
+					Fails(lab.Acquire, 4, lab.Fault{Hang: true})
+				waits(b)
+				s.Owner("A").At(second).Section(2 * second)
+				s.Owner("C").At(5 * second).RTries(true).RUnlocks().Tries(true).Unlocks()
+			})
+		})
+	}
 }

@@ -3,10 +3,12 @@ package command
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -100,6 +102,27 @@ func commit(ctx context.Context) string {
 		return ""
 	}
 	return git("describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=+")
+}
+
+// onlyCPU is the CPU that this process has to itself, and the processes that it
+// starts with it, if there is one: taskset -c 0 gives it number 0.
+func onlyCPU() (cpu int, is bool) {
+	cpu, err := strconv.Atoi(told("/proc/self/status", "Cpus_allowed_list"))
+	return cpu, err == nil
+}
+
+// processor is the name of the CPU, "" when unknown.
+func processor() string { return told("/proc/cpuinfo", "model name") }
+
+// told is what Linux tells under a name in one of its files, "" elsewhere.
+func told(file, name string) string {
+	text, _ := os.ReadFile(file)
+	for line := range strings.Lines(string(text)) {
+		if key, value, _ := strings.Cut(line, ":"); strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
 }
 
 // known is nil for what is not known.
