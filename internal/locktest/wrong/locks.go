@@ -3,7 +3,6 @@ package wrong
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -82,32 +81,17 @@ func noLock(env lock.Env) (lock.Lock, error) {
 // a connection of its own, as a health check or a metric does: for so many of them, or
 // always when it's 0.
 func Beside(most int64, words ...any) func(lock.Build) lock.Build {
-	return hooked(func(rdb redis.UniversalClient) locktest.Around {
-		var sent atomic.Int64
-		return func(cmd redis.Cmder, send func() error) error {
-			own := fmt.Sprint(cmd.Args()...) == fmt.Sprint(words...)
-			drivers := slices.Contains([]string{"hello", "client", "ping"}, cmd.Name())
-			if own || drivers || sent.Add(1) > most && most > 0 {
-				return send()
-			}
-			var asked sync.WaitGroup
-			for range 2 {
-				asked.Go(func() { rdb.Do(context.Background(), words...) })
-			}
-			defer asked.Wait()
-			return send()
-		}
-	})
+	return hooked(func() redis.Hook { return &beside{most: most, words: words} })
 }
 
 // hooked gives locks clients with a hook each.
-func hooked(hook func(redis.UniversalClient) locktest.Around) func(lock.Build) lock.Build {
+func hooked(hook func() redis.Hook) func(lock.Build) lock.Build {
 	var known sync.Map // the clients; owners may share one
 	return func(build lock.Build) lock.Build {
 		return func(env lock.Env) (lock.Lock, error) {
 			for _, rdb := range env.Nodes {
 				if _, hooked := known.LoadOrStore(rdb, true); !hooked {
-					rdb.AddHook(hook(rdb))
+					rdb.AddHook(hook())
 				}
 			}
 			return build(env)
@@ -115,13 +99,36 @@ func hooked(hook func(redis.UniversalClient) locktest.Around) func(lock.Build) l
 	}
 }
 
+type beside struct {
+	locktest.Around // leaves dialing and pipelines alone
+	most            int64
+	sent            atomic.Int64
+	words           []any
+}
+
+// ProcessHook sends the other command with the same context.
+func (b *beside) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		drivers := slices.Contains([]string{"hello", "client", "ping"}, cmd.Name())
+		if drivers || b.sent.Add(1) > b.most && b.most > 0 {
+			return next(ctx, cmd)
+		}
+		var asked sync.WaitGroup
+		for range 2 {
+			asked.Go(func() { next(ctx, redis.NewCmd(ctx, b.words...)) })
+		}
+		defer asked.Wait()
+		return next(ctx, cmd)
+	}
+}
+
 // knowsClosed gives a lock clients that refuse the next SET, without sending it, after a
 // command failed on its way: some drivers see that a connection was closed before they
 // use it again.
 func knowsClosed() func(lock.Build) lock.Build {
-	return hooked(func(redis.UniversalClient) locktest.Around {
+	return hooked(func() redis.Hook {
 		var closed atomic.Bool
-		return func(cmd redis.Cmder, send func() error) error {
+		return locktest.Around(func(cmd redis.Cmder, send func() error) error {
 			if cmd.Name() == "set" && closed.Swap(false) {
 				return net.ErrClosed
 			}
@@ -130,7 +137,7 @@ func knowsClosed() func(lock.Build) lock.Build {
 				closed.Store(true)
 			}
 			return err
-		}
+		})
 	})
 }
 
