@@ -235,7 +235,7 @@ func scenariosOf(flaws []string) (names []string) {
 
 // meanings are the invariants that a step may be missing, as its lock breaks them.
 var meanings = map[string]string{
-	TwoHolders:     "two clients are inside together",
+	TwoHolders:     "two clients hold the lock together",
 	ForeignRelease: "A deletes the lock of B",
 	ForeignRenewal: "A renews the lock of B",
 	LostUpdate:     "a write destroys another one",
@@ -245,7 +245,7 @@ var meanings = map[string]string{
 	NotTold:        "the holder isn't told that it has lost the lock",
 	FalseSuccess:   "a call succeeds, and the server says otherwise",
 	LeftBehind:     "a key stays forever",
-	WrongToken:     "the fencing token isn't the grant's",
+	WrongToken:     "the fencing token isn't the acquisition's",
 	Unavailable:    "refused, though it could be granted",
 }
 

@@ -50,6 +50,7 @@ type settings struct {
 	lease  time.Duration
 	key    string
 	driver func(*redis.Options)
+	reader string // the process that reads where the others write; "": none
 
 	worlds *worlds // the random ones to play; nil: the usual ones
 	change *Change // of what the scenarios say

@@ -129,8 +129,8 @@ func (s *S) waitingWriterDies() {
 	s.play(a.reads.holds(3*second), func() {
 		b.at(4 * second)
 		if b.reads.acquire(time.Minute) != nil {
-			b.report(Orphaned, "C died while it waited to write, nobody is"+
-				" inside, and B waits to read since %.3f",
+			b.report(Orphaned, "C died while it waited to write, nobody"+
+				" holds the lock, and B waits to read since %.3f",
 				(4*second + b.phase).Seconds())
 			return
 		}

@@ -74,6 +74,8 @@ type inWorld struct {
 	doubts []*lab.Break  // what the servers deny
 	newest uint64        // the highest fencing token so far
 	gaveUp time.Duration // when an owner last waited in vain
+	errors []string      // replies that are errors
+	others []string      // the names of other locks
 
 	resting map[string]time.Duration // by process, see rests
 }

@@ -101,7 +101,7 @@ func (p *player) ask(name string, try func(context.Context) (bool, error),
 			if attempt+1 < p.run.bounds.Attempts {
 				p.awaitChange()
 			} else if name == "TryLock" && p.ownsLock() && !p.run.underWay(p.client) {
-				p.run.breaks(SelfDeadlock, "%s is refused by its own grant",
+				p.run.breaks(SelfDeadlock, "%s is refused by its own lock",
 					p.owner)
 			}
 		}
@@ -160,7 +160,7 @@ func (p *player) granted(how string) {
 	}
 	p.note("%s", how)
 	if !p.ownsLock() {
-		p.run.breaks(FalseSuccess, "%s's %s, and the servers do not have its grant",
+		p.run.breaks(FalseSuccess, "%s's %s, and the servers do not have its lock",
 			p.owner, how)
 	}
 }
@@ -251,7 +251,7 @@ func (p *player) release() {
 		// The effect of a call's commands is known only for the whole process.
 	case p.depth > 0 && !p.keptOwn():
 		p.run.breaks(FalseSuccess, "%s's inner Unlock returns nil, and the"+
-			" servers did not have its grant", p.owner)
+			" servers did not have its lock", p.owner)
 	case p.depth == 0 && !p.freedOwn():
 		p.run.breaks(FalseSuccess, "%s's Unlock returns nil, and it freed no"+
 			" grant of its own", p.owner)

@@ -152,7 +152,7 @@ func TestAnInnerUnlockMaySendNothing(t *testing.T) {
 	_, found := Run(t, build, bounds).Failure(FalseSuccess)
 	assert.False(t, found)
 	assert.Contains(t, Replay(t, build, bounds, "nested: A> A< E A=").Broken, Breach{
-		FalseSuccess, "A's inner Unlock returns nil, and the servers did not have its grant"})
+		FalseSuccess, "A's inner Unlock returns nil, and the servers did not have its lock"})
 }
 
 // An owner that is done has left nothing behind while another owner of its process holds
