@@ -2,19 +2,15 @@ package explore
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
-	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/gold"
 	"github.com/lockladder/lockladder/lock"
 )
 
 // Locks that keep something where the explorer might not look: on a connection, in a
-// command's hidden words, in the server's clock, in the process.
+// command's hidden words, in the process.
 
 func buildGold(env lock.Env) (lock.Lock, error) {
 	return gold.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
@@ -82,26 +78,6 @@ func twoScripts(ctx context.Context, env lock.Env) (bool, error) {
 	}
 	set, err := ask(`return redis.call('SETNX', KEYS[1], ARGV[1])`)
 	return set == 1, err
-}
-
-// byTheClock ends its lease at a moment of the server's clock or of the client's
-// own, and has another moment in its value.
-func byTheClock(servers bool) lock.Build {
-	return trying(func(ctx context.Context, env lock.Env) (bool, error) {
-		now := env.Now()
-		if servers {
-			var err error
-			if now, err = env.Nodes[0].Time(ctx).Result(); err != nil {
-				return false, err
-			}
-		}
-		err := env.Nodes[0].Do(ctx, "SET", env.Key, now.UnixMilli(), "NX", "PXAT",
-			now.Add(env.TTL).UnixMilli()).Err()
-		if errors.Is(err, redis.Nil) {
-			return false, nil
-		}
-		return err == nil, err
-	})
 }
 
 // alone keeps in one map which locks are held: for all clients of all runs, or for the
@@ -198,61 +174,6 @@ func subscribing(env lock.Env) (lock.Lock, error) {
 		}
 		sub.Close()
 		return rdb.Get(ctx, env.Key).Err()
-	}}, nil
-}
-
-// lingering is a lock whose waiter keeps its subscription for three seconds. One select
-// has the messages, a ticker on which the waiter asks again, and the end of those seconds.
-func lingering(env lock.Env) (lock.Lock, error) {
-	rdb, channel, name := env.Nodes[0], env.Key+":released", token(env)
-	try := func(ctx context.Context) (bool, error) {
-		return rdb.SetNX(ctx, env.Key, name, env.TTL).Result()
-	}
-	free := func(ctx context.Context) error {
-		err := deleting(env)(ctx)
-		rdb.Publish(ctx, channel, "")
-		return err
-	}
-	listen := func(wakes chan<- struct{}, left <-chan struct{}) {
-		sub := rdb.Subscribe(context.Background(), channel)
-		defer sub.Close()
-		events := sub.ChannelWithSubscriptions()
-		ticker := time.NewTicker(lease / 3)
-		defer ticker.Stop()
-		var over <-chan time.Time
-		for {
-			select {
-			case <-over:
-				return
-			case <-left:
-				over, left = time.After(3*time.Second), nil
-				continue
-			case <-ticker.C:
-			case <-events:
-			}
-			select {
-			case wakes <- struct{}{}:
-			default:
-			}
-		}
-	}
-	return plainly{try, free, func(ctx context.Context) error {
-		granted, err := try(ctx)
-		if granted || err != nil {
-			return err
-		}
-		wakes, left := make(chan struct{}, 1), make(chan struct{})
-		defer close(left)
-		go listen(wakes, left)
-		for !granted && err == nil {
-			select {
-			case <-wakes:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			granted, err = try(ctx)
-		}
-		return err
 	}}, nil
 }
 

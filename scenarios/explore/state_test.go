@@ -79,15 +79,6 @@ func TestAConnectionThatItsClientHasClosedIsOverForItsServer(t *testing.T) {
 		func(r *run) { assert.True(t, r.free()) })
 }
 
-// A client that is done and still listens may be told something, and is then what its
-// answers have made of it: it is not forgotten before it listens no more.
-func TestAClientThatStillListensIsNotForgotten(t *testing.T) {
-	locktest.Long(t, "it walks a graph twice")
-	t.Parallel()
-	walk := sameGraph(t, lingering, Bounds{Programs: []Program{Wait}})
-	assert.NotZero(t, walk.Inferred)
-}
-
 func TestAClientThatIsDoneAndSendsOnIsNotForgotten(t *testing.T) {
 	calm := func(env lock.Env) (lock.Lock, error) {
 		return watchdog.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
@@ -115,15 +106,6 @@ func TestAClientThatIsDoneAndSendsOnIsNotForgotten(t *testing.T) {
 				return walk, err
 			})
 		require.NoError(t, err)
-	}
-}
-
-func TestEveryClockSaysTheSameInEveryRun(t *testing.T) {
-	for _, servers := range []bool{true, false} {
-		report := Run(t, byTheClock(servers), Bounds{Expiries: 1, Programs: []Program{Once}})
-		f, found := report.Failure(TwoHolders)
-		require.True(t, found, report)
-		assert.Equal(t, 1, f.Adversary, f)
 	}
 }
 

@@ -3,7 +3,6 @@ package wrong
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -82,32 +81,17 @@ func noLock(env lock.Env) (lock.Lock, error) {
 // a connection of its own, as a health check or a metric does: for so many of them, or
 // always when it's 0.
 func Beside(most int64, words ...any) func(lock.Build) lock.Build {
-	return hooked(func(rdb redis.UniversalClient) locktest.Around {
-		var sent atomic.Int64
-		return func(cmd redis.Cmder, send func() error) error {
-			own := fmt.Sprint(cmd.Args()...) == fmt.Sprint(words...)
-			drivers := slices.Contains([]string{"hello", "client", "ping"}, cmd.Name())
-			if own || drivers || sent.Add(1) > most && most > 0 {
-				return send()
-			}
-			var asked sync.WaitGroup
-			for range 2 {
-				asked.Go(func() { rdb.Do(context.Background(), words...) })
-			}
-			defer asked.Wait()
-			return send()
-		}
-	})
+	return hooked(func() redis.Hook { return &beside{most: most, words: words} })
 }
 
 // hooked gives locks clients with a hook each.
-func hooked(hook func(redis.UniversalClient) locktest.Around) func(lock.Build) lock.Build {
+func hooked(hook func() redis.Hook) func(lock.Build) lock.Build {
 	var known sync.Map // the clients; owners may share one
 	return func(build lock.Build) lock.Build {
 		return func(env lock.Env) (lock.Lock, error) {
 			for _, rdb := range env.Nodes {
 				if _, hooked := known.LoadOrStore(rdb, true); !hooked {
-					rdb.AddHook(hook(rdb))
+					rdb.AddHook(hook())
 				}
 			}
 			return build(env)
@@ -115,13 +99,36 @@ func hooked(hook func(redis.UniversalClient) locktest.Around) func(lock.Build) l
 	}
 }
 
+type beside struct {
+	locktest.Around // leaves dialing and pipelines alone
+	most            int64
+	sent            atomic.Int64
+	words           []any
+}
+
+// ProcessHook sends the other command with the same context.
+func (b *beside) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		drivers := slices.Contains([]string{"hello", "client", "ping"}, cmd.Name())
+		if drivers || b.sent.Add(1) > b.most && b.most > 0 {
+			return next(ctx, cmd)
+		}
+		var asked sync.WaitGroup
+		for range 2 {
+			asked.Go(func() { next(ctx, redis.NewCmd(ctx, b.words...)) })
+		}
+		defer asked.Wait()
+		return next(ctx, cmd)
+	}
+}
+
 // knowsClosed gives a lock clients that refuse the next SET, without sending it, after a
 // command failed on its way: some drivers see that a connection was closed before they
 // use it again.
 func knowsClosed() func(lock.Build) lock.Build {
-	return hooked(func(redis.UniversalClient) locktest.Around {
+	return hooked(func() redis.Hook {
 		var closed atomic.Bool
-		return func(cmd redis.Cmder, send func() error) error {
+		return locktest.Around(func(cmd redis.Cmder, send func() error) error {
 			if cmd.Name() == "set" && closed.Swap(false) {
 				return net.ErrClosed
 			}
@@ -130,7 +137,7 @@ func knowsClosed() func(lock.Build) lock.Build {
 				closed.Store(true)
 			}
 			return err
-		}
+		})
 	})
 }
 
@@ -315,3 +322,129 @@ var TakesOverBlindly = With(Rung("silver/timestamp"), func(ctx context.Context,
 	err = rdb.Do(ctx, "GETSET", env.Key, deadline).Err()
 	return err == nil || errors.Is(err, redis.Nil), nil
 })
+
+func panics(env lock.Env) (lock.Lock, error) {
+	return sketch{try: func(context.Context) (bool, error) {
+		panic("not a lock at all")
+	}}, nil
+}
+
+// asksWithoutEnd polls without a pause.
+var asksWithoutEnd = With(Rung("gold"), func(ctx context.Context, _ lock.Env,
+	gold lock.Lock) (bool, error) {
+	for {
+		if granted, err := gold.TryLock(ctx); granted || err != nil {
+			return granted, err
+		}
+	}
+})
+
+// leaksConnections asks on a connection of its own each time and gives none back.
+func leaksConnections(env lock.Env) (lock.Lock, error) {
+	gold, err := Rung("gold")(env)
+	return sketch{
+		try: func(ctx context.Context) (bool, error) {
+			own := env.Nodes[0].(*redis.Client).Conn()
+			return own.SetNX(ctx, env.Key, "taken", env.TTL).Result()
+		},
+		unlock: gold.Unlock,
+	}, err
+}
+
+// unreleased is diamond whose release finds another value than it has set.
+func unreleased(env lock.Env) (lock.Lock, error) {
+	diamond, err := Rung("diamond")(env)
+	return sketch{try: diamond.TryLock,
+		unlock: func(context.Context) error { return lock.ErrNotHeld }}, err
+}
+
+// hasty is gold that waits for no answer.
+var hasty = With(Rung("gold"), func(ctx context.Context, _ lock.Env,
+	gold lock.Lock) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, 100*time.Microsecond)
+	defer cancel()
+	return gold.TryLock(ctx)
+})
+
+// waiter is diamond/watchdog that makes so many attempts at most, 0 means any number,
+// with a pause between them that nothing ends.
+type waiter struct {
+	sketch
+	attempts int
+	pause    time.Duration
+}
+
+func waiting(attempts int, pause time.Duration) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		inner, err := Rung("diamond/watchdog")(env)
+		return waiter{sketch{inner.TryLock, inner.Unlock}, attempts, pause}, err
+	}
+}
+
+// Lock is lock.Lock's.
+func (w waiter) Lock(ctx context.Context) error {
+	for n := 1; ; n++ {
+		granted, err := w.try(ctx)
+		if granted || err != nil {
+			return err
+		}
+		time.Sleep(w.pause)
+		if n == w.attempts {
+			return errors.New("too many attempts")
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// yesAtDeadline is diamond, but its Lock returns nil when its deadline has passed.
+func yesAtDeadline(env lock.Env) (lock.Lock, error) {
+	diamond, err := Rung("diamond")(env)
+	return yesSayer{sketch{diamond.TryLock, diamond.Unlock}}, err
+}
+
+type yesSayer struct{ sketch }
+
+// Lock is lock.Lock's.
+func (y yesSayer) Lock(ctx context.Context) error {
+	if err := y.sketch.Lock(ctx); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// holdsMutex guards its fields and its commands with one mutex, as one would in
+// an ordinary program: here the watchdog waits for it while Redis is slow.
+func holdsMutex(env lock.Env) (lock.Lock, error) {
+	gold, err := Rung("gold")(env)
+	var mu sync.Mutex
+	stop := func() {}
+	return sketch{
+		try: func(ctx context.Context) (bool, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			granted, err := gold.TryLock(ctx)
+			if !granted || err != nil {
+				return granted, err
+			}
+			watching, cancel := context.WithCancel(context.Background())
+			stop = cancel
+			go func() {
+				for watching.Err() == nil {
+					mu.Lock()
+					env.Nodes[0].PExpire(watching, env.Key, env.TTL)
+					mu.Unlock()
+					time.Sleep(env.TTL / 3)
+				}
+			}()
+			return true, nil
+		},
+		unlock: func(ctx context.Context) error {
+			mu.Lock()
+			defer mu.Unlock()
+			defer stop()
+			return gold.Unlock(ctx)
+		},
+	}, err
+}

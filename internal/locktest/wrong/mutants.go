@@ -81,6 +81,10 @@ func parse(text string) (all []Mutant) {
 		case line == "", line[0] == '#':
 		case line[0] == '-':
 			e := &m.Edits[len(m.Edits)-1]
+			if before == "+" { // another edit of the same file
+				m.Edits = append(m.Edits, Edit{File: e.File})
+				e = &m.Edits[len(m.Edits)-1]
+			}
 			e.Old, side = join(e.Old, line, before == "-"), "-"
 		case line[0] == '+':
 			e := &m.Edits[len(m.Edits)-1]
