@@ -32,7 +32,7 @@ var tests = map[string]test{
 
 	"cache":     {args: "./internal/bench/jobs -run CacheTablesOfThePage"},
 	"costs":     {args: "./internal/bench -whole", slow: true},
-	"import":    {args: "./jobs/imports -run OfThePage -whole", module: "field"},
+	"import":    {args: "./jobs/imports -run OfThePage", module: "field"},
 	"picture":   {args: "./internal/bench -run Picture"},
 	"scheduled": {args: "./jobs/timetable -run OfThePage", module: "field"},
 	"swarm":     {args: "./scenarios -run ToldAsShortly"},
