@@ -176,10 +176,10 @@ func TestAFaultIsDroppedOnTheMessageThatIsShown(t *testing.T) {
 	assert.Contains(t, e.Hash, "faults=A.1.lost+reply.0")
 	assert.Equal(t, "A's Lock returns an error at 0.007 s, so A doesn't have the lock. The"+
 		" server thinks that A holds it. It lets nobody in for 10.0 s, until the lease ends"+
-		" at 10.008 s. B gets in at 10.023 s. The scenario needs that grant and ends without"+
+		" at 10.008 s. B gets in at 10.023 s. The scenario needs that acquisition and ends without"+
 		" a verdict.", e.Outcome)
 	e = b.presses("let A ask again")
-	assert.Contains(t, e.Outcome, "A asks again, and its own grant is in its way.")
+	assert.Contains(t, e.Outcome, "A asks again, and its own lock is in its way.")
 	assert.Contains(t, e.Dropped, "A asks again after an error")
 	assert.Empty(t, b.presses("take it back").Dropped)
 
