@@ -380,7 +380,8 @@ func TestALearnerWritesALock(t *testing.T) {
 	writes(string(gold))
 
 	// The browser keeps it, and a link has it; somebody else's is read before it is run.
-	b.asks(url.Values{"rung": {"your lock"}})
+	b.loads(b.site + "/docs/lab.md#rung=your+lock")
+	b.settles()
 	assert.Equal(t, string(gold), shows[string](b.stage, `lockladder.laboratory.code.value`))
 	shared := b.asks(url.Values{"rung": {"your lock"}, "code": {"function* tryLock() {}"}})
 	assert.Contains(t, shared.Outcome, "This lock came with the link.")

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -36,13 +35,13 @@ var forms = map[string]func(string) string{
 // inCluster calls do for every rung on one node and every kind of key, with a
 // lock of A and one of B.
 func inCluster(t *testing.T, c *Cluster, rungs []ladder.Rung,
-	do func(t *testing.T, key string, a, b scenarios.Lock)) {
+	do func(t *testing.T, rung ladder.Rung, key string, a, b scenarios.Lock)) {
 	for _, rung := range rungs {
 		for _, kind := range slices.Sorted(maps.Keys(forms)) {
 			t.Run(rung.Name+"/"+kind, func(t *testing.T) {
 				key := forms[kind](fmt.Sprintf("lockladder:%s:%d", rung.Name,
 					time.Now().UnixNano()))
-				do(t, key, ownerIn(t, c, rung, key), ownerIn(t, c, rung, key))
+				do(t, rung, key, ownerIn(t, c, rung, key), ownerIn(t, c, rung, key))
 			})
 		}
 	}
@@ -79,133 +78,80 @@ func mostlyMissing(rung ladder.Rung) bool {
 		"reentrant/readwrite"}, rung.Name)
 }
 
-func startCluster(t *testing.T) *Cluster {
+// A lock is held and released while its slot moves. A script with several keys is answered
+// TRYAGAIN meanwhile if one of them is missing: it may be at the other master. So it is when
+// one was taken and the other not yet, and so it is of a lock that is free, whose only key is
+// the counter. The locks whose keys are mostly missing can then neither be had nor released.
+// When the move has finished, all is as before.
+func TestALockWhoseSlotMoves(t *testing.T) {
 	servers.Need(t)
 	t.Parallel()
 	c, err := StartCluster(t.Context(), 3)
 	require.NoError(t, err)
 	t.Cleanup(c.Stop)
-	return c
-}
-
-func TestALockIsHeldWhileItsSlotMoves(t *testing.T) {
-	c := startCluster(t)
 	ctx := t.Context()
 	refused := func(t *testing.T, l scenarios.Lock, when string) {
 		granted, err := l.TryLock(ctx)
 		require.NoError(t, err, when)
 		require.False(t, granted, "two holders, %s", when)
 	}
-	// Of those whose keys are mostly missing another test tells.
-	rungs := slices.DeleteFunc(onOneNode(), mostlyMissing)
-	inCluster(t, c, rungs, func(t *testing.T, key string,
+	tryAgain := func(t *testing.T, l scenarios.Lock, when string) {
+		granted, err := l.TryLock(ctx)
+		assert.ErrorContains(t, err, "TRYAGAIN", when)
+		assert.False(t, granted, when)
+	}
+	inCluster(t, c, onOneNode(), func(t *testing.T, rung ladder.Rung, key string,
 		a, b scenarios.Lock) {
+		begins := func() *Move {
+			move, err := c.Move(ctx, key)
+			require.NoError(t, err)
+			return move
+		}
 		require.NoError(t, a.Lock(ctx))
 		refused(t, b, "before the move")
-		move, err := c.Move(ctx, key)
-		require.NoError(t, err)
+		move := begins()
+		if mostlyMissing(rung) {
+			tryAgain(t, b, "when it is announced")
+			require.NoError(t, move.Take(ctx))
+			assert.ErrorContains(t, a.Unlock(ctx), "TRYAGAIN")
+			require.NoError(t, move.Finish(ctx))
+			require.NoError(t, a.Unlock(ctx), "it may be called again")
+			require.NoError(t, b.Lock(ctx))
+			require.NoError(t, b.Unlock(ctx))
+			return
+		}
 		refused(t, b, "when it is announced")
+		if severalKeys(rung) {
+			require.NoError(t, move.Take(ctx, key))
+			tryAgain(t, b, "when its counter is not taken yet")
+		}
 		require.NoError(t, move.Take(ctx))
 		refused(t, b, "when the keys are taken")
 		require.NoError(t, move.Finish(ctx))
 		refused(t, b, "after it")
-		require.NoError(t, a.Unlock(ctx))
 
-		require.NoError(t, b.Lock(ctx))
+		move = begins()
+		waited := make(chan error, 1)
+		if !severalKeys(rung) {
+			go func() { waited <- b.Lock(ctx) }()
+		}
+		require.NoError(t, move.Take(ctx))
+		require.NoError(t, a.Unlock(ctx), "it is sent after the key")
+		if severalKeys(rung) {
+			tryAgain(t, b, "when it is free, and only its counter is there")
+		} else {
+			require.NoError(t, <-waited, "so is the one that it wakes")
+			require.NoError(t, move.Take(ctx), "B may have set it where it was")
+		}
+		require.NoError(t, move.Finish(ctx))
 		if fenced, ok := b.(scenarios.Fenced); ok {
-			assert.Equal(t, uint64(2), fenced.Token(), "the counter moved, too")
+			require.NoError(t, b.Lock(ctx))
+			assert.Equal(t, uint64(2), fenced.Token(), "the counter has moved, too")
 		}
 		require.NoError(t, b.Unlock(ctx))
 	})
-}
-
-// The unlock is sent after the key, too; and so is a waiter that is woken. Of
-// those with several keys the next tests tell.
-func TestALockIsReleasedWhileItsSlotMoves(t *testing.T) {
-	c := startCluster(t)
-	ctx := t.Context()
-	rungs := slices.DeleteFunc(onOneNode(), severalKeys)
-	inCluster(t, c, rungs, func(t *testing.T, key string,
-		a, b scenarios.Lock) {
-		require.NoError(t, a.Lock(ctx))
-		waited := make(chan error)
-		go func() { waited <- b.Lock(ctx) }()
-		move, err := c.Move(ctx, key)
-		require.NoError(t, err)
-		require.NoError(t, move.Take(ctx))
-		require.NoError(t, a.Unlock(ctx))
-		require.NoError(t, <-waited)
-		require.NoError(t, move.Take(ctx), "B may have set it where it was")
-		require.NoError(t, move.Finish(ctx))
-		require.NoError(t, b.Unlock(ctx))
-	})
-}
-
-// A script with two keys is answered TRYAGAIN while its slot moves and one of them
-// is missing: it may be at the other master. So it is when one was taken and the
-// other not yet, and so it is of a lock that is free, whose only key is the
-// counter. It can be had again when the move has finished.
-func TestFencedGrantsNothingWhileOneOfItsKeysIsMissing(t *testing.T) {
-	c := startCluster(t)
-	ctx := t.Context()
-	rung := locktest.Find(t, "diamond/fenced")
-	inCluster(t, c, []ladder.Rung{rung}, func(t *testing.T, key string,
-		a, b scenarios.Lock) {
-		require.NoError(t, a.Lock(ctx))
-		move, err := c.Move(ctx, key)
-		require.NoError(t, err)
-		require.NoError(t, move.Take(ctx, key))
-		granted, err := b.TryLock(ctx)
-		assert.ErrorContains(t, err, "TRYAGAIN")
-		assert.False(t, granted)
-		require.NoError(t, move.Take(ctx))
-		granted, err = b.TryLock(ctx)
-		assert.NoError(t, err)
-		assert.False(t, granted)
-
-		require.NoError(t, a.Unlock(ctx))
-		granted, err = b.TryLock(ctx)
-		assert.ErrorContains(t, err, "TRYAGAIN")
-		assert.False(t, granted)
-		require.NoError(t, move.Finish(ctx))
-		granted, err = b.TryLock(ctx)
-		assert.NoError(t, err)
-		assert.True(t, granted)
-		assert.Equal(t, uint64(2), b.(scenarios.Fenced).Token())
-		require.NoError(t, b.Unlock(ctx))
-	})
-}
-
-// Of the keys of fair, cohort and readwrite most are missing most of the time: while
-// the slot moves these locks can neither be had nor released.
-func TestALockDoesNothingWhileOneOfItsKeysIsMissing(t *testing.T) {
-	c := startCluster(t)
-	ctx := t.Context()
-	rungs := slices.DeleteFunc(onOneNode(), func(rung ladder.Rung) bool {
-		return !mostlyMissing(rung)
-	})
-	inCluster(t, c, rungs, func(t *testing.T, key string,
-		a, b scenarios.Lock) {
-		require.NoError(t, a.Lock(ctx))
-		move, err := c.Move(ctx, key)
-		require.NoError(t, err)
-		granted, err := b.TryLock(ctx)
-		assert.ErrorContains(t, err, "TRYAGAIN")
-		assert.False(t, granted)
-		require.NoError(t, move.Take(ctx))
-		assert.ErrorContains(t, a.Unlock(ctx), "TRYAGAIN")
-		require.NoError(t, move.Finish(ctx))
-		require.NoError(t, a.Unlock(ctx), "it may be called again")
-		require.NoError(t, b.Lock(ctx))
-		require.NoError(t, b.Unlock(ctx))
-	})
-}
-
-// lock.SecondKey can't name a second key for such a name: the cluster says so, and
-// nothing is granted.
-func TestAKeyWithAStrayBraceHasRoomForOneKeyOnly(t *testing.T) {
-	c := startCluster(t)
-	ctx := t.Context()
+	// lock.SecondKey can't name a second key for a name with a stray brace: the cluster says
+	// so, and nothing is granted.
 	for _, rung := range onOneNode() {
 		l := ownerIn(t, c, rung, "a}b:"+rung.Name)
 		granted, err := l.TryLock(ctx)

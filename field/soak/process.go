@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,9 +21,6 @@ import (
 
 // endWithin is how long a process has to end by itself when it was told to.
 var endWithin = 10 * time.Second
-
-// unheard is how many words may wait at either end.
-const unheard = 16
 
 // serve does nothing unless this process was started under that name. Then it does the
 // work and exits, with status 1 and one line on standard error when the work fails.
@@ -46,15 +44,12 @@ func serve(name string, work func(soak *json.Decoder, say *json.Encoder) error) 
 type started struct {
 	OS *os.Process
 
-	// Answers has what the process says. It is closed when the process has ended. One that
-	// says what is no word is killed.
-	Answers <-chan string
-
-	in      io.Closer
-	encoder *json.Encoder
-	log     bytes.Buffer
-	done    chan struct{}
-	err     error // after done
+	in   io.WriteCloser
+	out  io.ReadCloser
+	said *json.Decoder
+	log  bytes.Buffer
+	done chan struct{}
+	err  error // after done
 }
 
 // start starts this program under a name that it knows by serve. A failure leaves no
@@ -66,57 +61,45 @@ func start(name string) (*started, error) {
 	}
 	cmd := exec.Command(self)
 	cmd.Env = process.Environment(name)
-	answers := make(chan string, unheard)
-	p := &started{Answers: answers, done: make(chan struct{})}
+	p := &started{done: make(chan struct{})}
 	cmd.Stderr = &p.log
-	in, out, err := process.Launch(cmd)
-	if err != nil {
+	if p.in, p.out, err = process.Launch(cmd); err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	p.OS, p.in, p.encoder = cmd.Process, in, json.NewEncoder(in)
+	p.OS, p.said = cmd.Process, json.NewDecoder(p.out)
 	go func() { // ends with the process, which Close and Kill join
 		p.err = cmd.Wait()
 		close(p.done)
-	}()
-	go func() { // ends with the process, too
-		defer close(answers)
-		defer out.Close()
-		for words := json.NewDecoder(out); ; {
-			var word string
-			if err := words.Decode(&word); err == io.EOF {
-				return
-			} else if err != nil {
-				p.OS.Kill() // nobody will hear what else it says
-				return
-			}
-			answers <- word
-		}
 	}()
 	return p, nil
 }
 
 // Tell sends the process a value. It fails when the process has ended.
-func (p *started) Tell(v any) error { return p.encoder.Encode(v) }
+func (p *started) Tell(v any) error { return json.NewEncoder(p.in).Encode(v) }
+
+// Hear returns the next word that the process says. One that says none in time, or
+// something else, is killed.
+func (p *started) Hear(within time.Duration) (word string, err error) {
+	late := time.AfterFunc(within, func() { p.OS.Kill() })
+	defer late.Stop()
+	if err := p.said.Decode(&word); err != nil {
+		p.OS.Kill()
+		return "", fmt.Errorf("it has ended: %w", cmp.Or(p.Err(), err))
+	}
+	return word, nil
+}
 
 // Close ends the conversation and waits until the process is gone. One that has not ended
 // in time is killed, which is the error.
-func (p *started) Close() error {
+func (p *started) Close() (err error) {
 	p.in.Close()
-	late := time.NewTimer(endWithin)
-	defer late.Stop()
-	for answers := p.Answers; ; {
-		select {
-		case _, ok := <-answers: // nobody else waits for it
-			if !ok {
-				answers = nil
-			}
-		case <-p.done:
-			return nil
-		case <-late.C:
-			p.Kill()
-			return errors.New("it had to be killed")
-		}
+	select {
+	case <-p.done:
+	case <-time.After(endWithin):
+		err = errors.New("it had to be killed")
 	}
+	p.Kill()
+	return err
 }
 
 // Kill ends the process as kill -9 does, also a stopped one, and waits until it is gone. It
@@ -124,9 +107,8 @@ func (p *started) Close() error {
 func (p *started) Kill() {
 	p.OS.Kill()
 	p.in.Close()
-	for range p.Answers {
-	}
 	<-p.done
+	p.out.Close()
 }
 
 // Err waits until the process is gone and says why: the line with its panic, the last line

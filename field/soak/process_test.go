@@ -41,8 +41,8 @@ func family(_ *json.Decoder, say *json.Encoder) error {
 		if err != nil {
 			return err
 		}
-		number := <-p.Answers
-		if pauses {
+		number, err := p.Hear(time.Minute)
+		if err == nil && pauses {
 			err = process.Pause(p.OS.Pid)
 		}
 		if err := errors.Join(err, say.Encode(number)); err != nil {
@@ -59,9 +59,8 @@ func TestAProcessThatFailsSaysWhy(t *testing.T) {
 	} {
 		p, err := start(name)
 		require.NoError(t, err)
-		_, open := <-p.Answers
-		assert.False(t, open)
-		assert.EqualError(t, p.Err(), why)
+		_, err = p.Hear(time.Minute)
+		assert.EqualError(t, err, "it has ended: "+why)
 		assert.NoError(t, p.Close(), "it is gone already")
 		assert.Error(t, p.Tell("still there?"))
 	}
@@ -70,11 +69,16 @@ func TestAProcessThatFailsSaysWhy(t *testing.T) {
 func TestNoProcessOutlivesItsParent(t *testing.T) {
 	p, err := start("has two processes")
 	require.NoError(t, err)
-	said := []string{<-p.Answers, <-p.Answers}
-	p.Kill()
-	for _, number := range said {
+	var pids []int
+	for range 2 {
+		number, err := p.Hear(time.Minute)
+		require.NoError(t, err)
 		pid, err := strconv.Atoi(number)
 		require.NoError(t, err)
+		pids = append(pids, pid)
+	}
+	p.Kill()
+	for _, pid := range pids {
 		assert.Eventually(t, func() bool {
 			state := process.State(pid)
 			return state == 0 || state == 'Z' // for the system to bury

@@ -107,7 +107,7 @@ func workerMain(soak *json.Decoder, say *json.Encoder) error {
 	if err != nil {
 		return err
 	}
-	said := make(chan string, unheard)
+	said := make(chan string)
 	go func() { // ends with the soak; the process doesn't wait for it
 		for {
 			var word string

@@ -260,20 +260,11 @@ const patience = time.Minute
 
 // hear waits until the worker says a word.
 func hear(w *started, word string, within time.Duration) error {
-	timer := time.NewTimer(within)
-	defer timer.Stop()
-	select {
-	case said, ok := <-w.Answers:
-		if !ok {
-			return fmt.Errorf("a worker has ended: %w", w.Err())
-		}
-		if said != word {
-			return fmt.Errorf("a worker says %q instead of %q", said, word)
-		}
-		return nil
-	case <-timer.C:
-		return fmt.Errorf("a worker doesn't say %q", word)
+	said, err := w.Hear(within)
+	if err == nil && said != word {
+		err = fmt.Errorf("it says %q instead of %q", said, word)
 	}
+	return err
 }
 
 // end lets all workers end, and waits for it for ten seconds.

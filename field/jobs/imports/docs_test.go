@@ -2,7 +2,6 @@ package imports_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,15 +9,12 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/field/jobs/imports"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
 )
-
-var whole = flag.Bool("whole", false, "run the long scenarios of the page too")
 
 // faults are the columns of the tables: the faults of A. B has another slot,
 // and asks more often in the article's form.
@@ -56,9 +52,6 @@ func TestTheTablesOfThePageAreFresh(t *testing.T) {
 		" cd field && go test ./jobs/imports -run OfThePage")
 	generated.Compare(t, "import.md", "article", table(t, imports.Worker.Article))
 	generated.Compare(t, "import.md", "improved", table(t, imports.Worker.Improved))
-	if *whole {
-		generated.Compare(t, "import.md", "throughput", throughput(t))
-	}
 	_, timeline := runScenario(t, imports.Worker.Article, "reentrant", tasks(3, 1),
 		scanned)
 	generated.Compare(t, "import.md", "scan", generated.Block(narrow(timeline)))
@@ -100,45 +93,6 @@ func summary(v verdict) string {
 		return "✓"
 	}
 	return strings.Join(words, ", ")
-}
-
-// throughput is how fast 64 tasks of a second are done by 8 workers that start one
-// after the other, with the pauses of the article and of the rungs.
-func throughput(t *testing.T) string {
-	const n, workers = 64, 8
-	work := second
-	var rows [][]string
-	for _, groups := range []int{1, 2, 4, 6, 8, 16, 50} {
-		row := []string{fmt.Sprint(groups), fmt.Sprintf("%.0f",
-			float64(min(groups, workers))/work.Seconds())}
-		for _, form := range []imports.Form{imports.Worker.Article,
-			imports.Worker.Improved} {
-			var took time.Duration
-			v, timeline := runScenario(t, form, "reentrant/fenced", tasks(n, groups),
-				func(s *scenario) {
-					done := 0
-					one := func(_ context.Context, w *worker, _ imports.Task, _ int) error {
-						w.Sleep(work)
-						w.Step("has done one", func() {
-							took, done = s.Now(), done+1
-							if done == n {
-								// Its end is written down before all end.
-								time.AfterFunc(second, s.stop)
-							}
-						})
-						return nil
-					}
-					for i := range workers {
-						s.worker(fmt.Sprint("W", i+1), i+1, time.Duration(i)*second/4, one)
-					}
-				})
-			require.Equal(t, verdict{"done": n}, v, timeline)
-			row = append(row, fmt.Sprintf("%.2f", n/took.Seconds()))
-		}
-		rows = append(rows, row)
-	}
-	return generated.Table(1, []string{"groups", "the most there can be",
-		"as the article has it", "improved"}, rows)
 }
 
 // narrow leaves out what pages have no room for.

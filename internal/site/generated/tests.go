@@ -31,7 +31,7 @@ var tests = map[string]test{
 
 	"cache":     {args: "./jobs/cache -run CacheTablesOfThePage", module: "field"},
 	"costs":     {args: "./internal/bench -whole"},
-	"import":    {args: "./jobs/imports -run OfThePage -whole", module: "field"},
+	"import":    {args: "./jobs/imports -run OfThePage", module: "field"},
 	"picture":   {args: "./internal/bench -run Picture"},
 	"scheduled": {args: "./jobs/timetable -run OfThePage", module: "field"},
 	"swarm":     {args: "./scenarios -run ToldAsShortly"},
