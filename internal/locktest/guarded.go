@@ -132,10 +132,20 @@ type guardedPool struct {
 // Borrow is lab.Pool's.
 func (p *guardedPool) Borrow(ctx context.Context, n int) ([]lab.Server, error) {
 	lent, err := p.Pool.Borrow(ctx, n)
-	for i := 0; i < len(lent) && err == nil; i++ {
-		lent[i], err = Guard(lent[i].(*servers.Redis), p.rights)
+	if err != nil {
+		return nil, err
 	}
-	return lent, err // after an error the test ends, and with it the pool
+	var all []lab.Server
+	for _, s := range lent {
+		g, err := Guard(s.(*servers.Redis), p.rights)
+		if err != nil {
+			p.Return(all)
+			p.Pool.Return(lent[len(all):])
+			return nil, err
+		}
+		all = append(all, g)
+	}
+	return all, nil
 }
 
 // Return is lab.Pool's.
