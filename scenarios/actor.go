@@ -34,6 +34,7 @@ type part struct {
 	Name          string // the process's
 	process       *lab.Client
 	owner         string // its name, the process's but where several owners share one
+	other         string // its lock's name, where that isn't the scenario's
 	run           *S
 	phase         time.Duration
 	writes, reads *actor // one for each side of the lock
@@ -73,7 +74,13 @@ type client interface {
 
 // actor makes a client. Actors act at different phases of a tenth of a second:
 // ties decide nothing.
-func (s *S) actor(name string) *actor { return s.owner(s.Client(name), name) }
+func (s *S) actor(name string) *actor {
+	a := s.owner(s.Client(name), name)
+	if name == s.settings.reader {
+		return a.reads
+	}
+	return a
+}
 
 func (s *S) owner(of *lab.Client, name string) *actor {
 	p := &part{client: of, Name: of.Name, process: of, owner: name, run: s,
@@ -164,7 +171,7 @@ func (a *actor) try() (granted bool, err error) {
 }
 
 func (a *actor) tryWith(ctx context.Context) (granted bool, err error) {
-	name := "Try" + a.side + "Lock"
+	name := a.call("Try" + a.side + "Lock")
 	a.Step(name, func() { a.Begin(lab.Acquire) })
 	granted, err = a.lock.TryLock(ctx)
 	a.Step(name+" returns", func() {
@@ -257,7 +264,7 @@ func (a *actor) asksAgain(err error) bool {
 }
 
 func (a *actor) acquireWith(ctx context.Context) error {
-	name := a.side + "Lock"
+	name := a.call(a.side + "Lock")
 	a.Step(name, func() { a.Begin(lab.Acquire) })
 	err := a.lock.Lock(ctx)
 	a.Step(name+" returns", func() {
@@ -303,6 +310,16 @@ func (a *actor) takes(moment, patience, until time.Duration, events ...func() bo
 		a.at(moment, events...)
 		a.acquire(patience)
 		a.at(until)
+		a.release()
+	}
+}
+
+// waitsAndWorks is takes of an actor that works for some time.
+func (a *actor) waitsAndWorks(moment, patience, works time.Duration) func() {
+	return func() {
+		a.at(moment)
+		a.acquire(patience)
+		a.work(works)
 		a.release()
 	}
 }
@@ -357,7 +374,7 @@ func (a *actor) granted(ok bool) {
 	}
 	a.grantedAt = a.run.Now()
 	a.depth++
-	if a.depth > 1 {
+	if a.depth > 1 || a.other != "" {
 		return
 	}
 	a.heldSince = a.grantedAt
@@ -406,7 +423,7 @@ func (a *actor) release() error {
 }
 
 func (a *actor) releaseWith(ctx context.Context) error {
-	name := a.side + "Unlock"
+	name := a.call(a.side + "Unlock")
 	var called call
 	a.Step(name, func() {
 		called = a.unlocks()

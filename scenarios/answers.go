@@ -112,7 +112,7 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 		case granted && a.depth > 1 && a.fenced() && a.token() != a.fence && a == a.writes:
 			a.suspect(WrongToken, "%s enters again, and its token is %d after %d", a.owner,
 				a.token(), a.fence)
-		case granted:
+		case granted, errors.Is(err, lock.ErrUpgrade) && a.reads.depth > 0:
 		case s.disturbed() || 0 < step.Within && step.Within <= second:
 		case a.upgrades() && s.Now()-asked.at > lease/2:
 			a.suspect(SelfDeadlock, "%s returns %s to %s after %.3f s, which reads, and waits"+

@@ -25,7 +25,8 @@ var listed = strings.Fields(`
 	unlock_is_no_loss lease_length fixed_lease held_token born_together prompt_answers
 	tokens_rise renewal_hangs crash_after_renewal prompt_wake impatient_waiter
 	dead_waiter two_owners_one_process lost_lease_passed_on busy_neighbors far_process
-	late_with_losers refused_by_itself clock_drift full_server readers_together
+	late_with_losers refused_by_itself clock_drift full_server second_grant error_replies
+	other_name readers_together
 	writer_excludes reader_crash reader_renewal_isolated writer_not_starved upgrade
 	downgrade reader_overrun reader_failover
 `)

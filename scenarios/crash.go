@@ -170,7 +170,8 @@ func (a *actor) cancelledAt(moment time.Duration) context.Context {
 var _ = in(Crash, "abandoned_acquire", Scenario{
 	Summary: "A's deadline passes while the command that takes the lock is on the" +
 		" way, and A's call returns an error. The command is executed at 5 s." +
-		" B waits for up to 60 s.",
+		" B waits for up to 60 s. Also: A waits and gives up at 2 s, C unlocks at 4 s, and B" +
+		" tries at 5 s.",
 	Invariants: []string{Orphaned},
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
@@ -178,14 +179,23 @@ var _ = in(Crash, "abandoned_acquire", Scenario{
 	a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 5 * second})
 	s.run(func() {
 		a.at(0)
-		ctx, cancel := a.within(s.soon())
-		defer cancel()
-		if granted, _ := a.tryWith(ctx); granted {
+		if a.tryFor(s.soon()) {
 			a.release()
 		}
 	}, b.comesFree(6*second, time.Minute, "A asked for it and gave up"))
 	s.judge(true, Orphaned)
+	s.World(s.waiterGivesUp)
 })
+
+// waiterGivesUp is for a lock whose waiting goes on without its caller.
+func (s *S) waiterGivesUp() {
+	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
+	s.play(a.comes(second, second, c.has), func() {
+		b.at(5*second, c.released)
+		b.mustComeFree(s.patience(second), "A has given up, and C has unlocked")
+	}, c.holds(4*second))
+	s.judge(true, Orphaned)
+}
 
 var _ = in(Crash, "crash_after_renewal", Scenario{
 	Summary: "A dies right after a renewal of its lease was executed. B waits, and" +

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/lock"
-	"github.com/lockladder/lockladder/scenarios/swarm"
 )
 
 // everywhere are the invariants that are judged in every scenario, whatever it lists. One
@@ -210,9 +209,9 @@ func (a *actor) owns() bool {
 
 // doubtGrant judges a call that was granted the lock.
 func (a *actor) doubtGrant(call string) {
-	if !a.owns() {
+	if a.other == "" && !a.owns() {
 		late := a.run.Log().Ending(a.Name) != lab.Running
-		a.doubt(late, FalseSuccess, call+", and the servers don't have its grant").Grant = true
+		a.doubt(late, FalseSuccess, call+", and the servers don't have its lock").Grant = true
 	}
 }
 
@@ -238,6 +237,7 @@ func (a *actor) alone() bool {
 // another's lock is no second flaw.
 func (a *actor) doubtRelease(c call, err error) {
 	switch {
+	case a.other != "":
 	case err == nil && !c.owned && len(a.run.Breaks(ForeignRelease)) == c.released:
 		a.doubt(false, FalseSuccess, "Unlock returns ok, and the servers didn't have its"+
 			" lock")
@@ -278,21 +278,23 @@ func (s *S) owners(process string) (n int) {
 	return n
 }
 
-// extended is when the newest command was sent, before a moment, that a client has a
-// lease of the lock from.
+// extended is when the newest command was sent that a client has a lease of the lock from,
+// as far as its replies before a moment say.
 func (s *S) extended(client string, before time.Duration) (sent time.Duration) {
 	for _, e := range s.Timeline() {
-		if e.Client == client && s.names(e.Command) && e.At <= before && !s.isError(e.Reply) {
+		if e.Client == client && s.names(e.Command) && 0 < e.Back && e.Back <= before &&
+			!s.isError(e.Reply) {
 			sent = e.Sent
 		}
 	}
 	return sent
 }
 
-// isError says whether a reply is an error that a story's server answers.
+// isError says whether a reply is an error that the world has a server answer.
 func (s *S) isError(reply string) bool {
-	return s.settings.story != nil && slices.ContainsFunc(s.settings.story.Faults,
-		func(f swarm.Fault) bool { return f.Reply != "" && strings.HasPrefix(reply, f.Reply) })
+	return slices.ContainsFunc(s.errors, func(e string) bool {
+		return e != "" && strings.HasPrefix(reply, e)
+	})
 }
 
 // troubled says whether a command of the client was not answered within a tenth of the

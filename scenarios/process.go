@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/lock"
 )
 
 // The family of processes: several owners live in one, and some processes are
@@ -53,17 +55,47 @@ var _ = in(Process, "two_owners_one_process", Scenario{
 						" lock since %.3f, has lost it", a2.grantedAt.Seconds())
 				}
 			})
-		}, func() {
-			a2.at(second)
-			a2.acquire(30 * second)
-			a2.work(8 * second)
-			a2.release()
-		})
+		}, a2.waitsAndWorks(second, 30*second, 8*second))
 		s.judge(a2.heldBefore(a.freedAt), ForeignRelease)
 	})
 	if s.exact() {
 		s.next = append(s.next, later{s.tenantsLock, s.settings.forTenant()})
 	}
+})
+
+var _ = in(Process, "other_name", Scenario{
+	Summary: "A2 has a lock of another name until 6 s, which nobody else asks for. A, in its" +
+		" process, tries to get the scenario's lock at 1 s, gets it, and unlocks at 5 s. B" +
+		" tries at 3 s, and is refused.",
+	Invariants: []string{Unavailable, TwoHolders},
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	s.operate = func() {
+		a2, err := s.apart(a, "A2", lock.SecondKey(s.Key, "other"))
+		if err != nil {
+			s.Fail("%w", err)
+			return
+		}
+		a2.Go(func() {
+			a2.mustAcquire()
+			a2.at(6*second, a.released)
+			a2.release()
+		})
+	}
+	s.play(func() {
+		a.at(second)
+		if granted, err := a.try(); !granted {
+			a.report(Unavailable, "only A2 has a lock, another one, and A's TryLock returns %v, %s",
+				granted, outcome(err))
+			return
+		}
+		a.at(5*second, b.tried)
+		a.release()
+	}, func() {
+		b.at(3*second, a.tried)
+		b.triesToPass()
+	})
+	s.judge(true, Unavailable, TwoHolders)
 })
 
 // tenantsLock is for a lock that sends some of its commands past the hooks of the
@@ -92,15 +124,10 @@ func (s *S) tenantsLock() {
 // forTenant are the settings of a world in which a lock's keys have a prefix, and the
 // driver does not look at deadlines.
 func (s settings) forTenant() settings {
-	keys, keeps, driver := s.keys, s.keeps, s.driver
+	keys, keeps := s.keys, s.keeps
 	s.keys = func(name string) []string { return tenants(keys(name)) }
 	s.keeps = func(name string) []string { return tenants(keeps(name)) }
-	s.driver = func(o *redis.Options) {
-		if driver != nil {
-			driver(o)
-		}
-		o.ContextTimeoutEnabled = false
-	}
+	s.driver = func(o *redis.Options) { o.ContextTimeoutEnabled = false }
 	return s
 }
 
@@ -129,7 +156,7 @@ var _ = in(Process, "lost_lease_passed_on", Scenario{
 	Summary: "A holds the lock, and A2 and A3 wait in its process. Just after a" +
 		" renewal an operator deletes the lock, and B, in another process, takes it" +
 		" and works until 12 s. A unlocks when it's told of the loss, if it is. A2" +
-		" and A3 must not be inside together with B.",
+		" and A3 must not hold the lock together with B.",
 	Invariants: []string{TwoHolders},
 }, func(s *S) {
 	s.pollEvery(second)

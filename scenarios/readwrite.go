@@ -35,16 +35,21 @@ func (a *actor) warmReads(l lock.Lock) error {
 	return nil
 }
 
-// readSide is the read side of an actor's lock, as a lock.
+// readOnly is the read side of a lock, as a lock.
+type readOnly struct{ of lock.ReadWrite }
+
+func (r readOnly) Lock(ctx context.Context) error            { return r.of.RLock(ctx) }
+func (r readOnly) TryLock(ctx context.Context) (bool, error) { return r.of.TryRLock(ctx) }
+func (r readOnly) Unlock(ctx context.Context) error          { return r.of.RUnlock(ctx) }
+
+// readSide is readOnly of an actor's lock, which it gets later.
 type readSide struct{ of *part }
 
-func (r readSide) Lock(ctx context.Context) error { return r.of.writes.readWrite().RLock(ctx) }
+func (r readSide) side() readOnly { return readOnly{r.of.writes.readWrite()} }
 
-func (r readSide) TryLock(ctx context.Context) (bool, error) {
-	return r.of.writes.readWrite().TryRLock(ctx)
-}
-
-func (r readSide) Unlock(ctx context.Context) error { return r.of.writes.readWrite().RUnlock(ctx) }
+func (r readSide) Lock(ctx context.Context) error            { return r.side().Lock(ctx) }
+func (r readSide) TryLock(ctx context.Context) (bool, error) { return r.side().TryLock(ctx) }
+func (r readSide) Unlock(ctx context.Context) error          { return r.side().Unlock(ctx) }
 
 // waits is acquire, and says whether the call has waited in vain: until the deadline
 // without success, or well beyond it. How long it took decides, because a lock may return
@@ -70,7 +75,7 @@ var _ = in(Sharing, "readers_together", Scenario{
 				x.Until(cast[i-1].reads.has, lease)
 			}
 			if granted, err := x.reads.try(); !granted {
-				x.report(Unavailable, "only readers are inside, and %s's"+
+				x.report(Unavailable, "only readers hold the lock, and %s's"+
 					" TryRLock returns %v, %s", x.Name, granted,
 					outcome(err))
 				return

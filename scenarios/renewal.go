@@ -1,10 +1,12 @@
 package scenarios
 
 import (
+	"errors"
 	"strings"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // The family of renewal: a lease that is renewed, and a holder that must be told
@@ -61,6 +63,14 @@ var _ = in(Loss, "lost_lease_told", Scenario{
 	})
 })
 
+// judgeTold is judge for NotTold, of a lock that may tell nobody of a loss.
+func (s *S) judgeTold(arose bool) {
+	s.judge(arose, NotTold)
+	if !s.offers(LossNotices) {
+		s.verdict(NotOffered, NotTold)
+	}
+}
+
 // losesLock runs lost_lease_told with a holder of either kind.
 func (s *S) losesLock(a *actor) {
 	s.operates("deletes", s.deleteLock, afterRenewal)
@@ -74,6 +84,77 @@ func (s *S) losesLock(a *actor) {
 		a.mustBeDenied("the lock was deleted under it")
 	})
 	s.judge(true, NotTold, FalseSuccess)
+}
+
+var _ = in(Loss, "second_grant", Scenario{
+	Summary: "A takes the lock and unlocks at 2 s, and once more at 2.5 s. It locks again at 3 s" +
+		" through the same handle and works for 8 s, or for 20 s where the lease is" +
+		" renewed. B waits from 4 s on, and is not let in before A unlocks. Also: an" +
+		" operator deletes the lock's key just after a renewal, and A unlocks half a lease" +
+		" later. A2, in its process, takes the lock and releases it, and A goes on as" +
+		" before.",
+	Invariants: []string{TwoHolders, Unavailable},
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	s.play(func() {
+		a.begins()
+		a.at(2 * second)
+		a.release()
+		a.at(2500 * time.Millisecond)
+		a.unlocksInVain()
+		a.locksAgain(3 * second)
+	}, b.comes(4*second, 3*lease))
+	s.judge(true, TwoHolders)
+	s.World(s.locksAfterALoss)
+})
+
+// locksAfterALoss runs second_grant with a first grant that is lost.
+func (s *S) locksAfterALoss() {
+	a, b := s.actor("A"), s.actor("B")
+	a2 := s.beside(a, "A2")
+	s.operates("deletes", s.deleteLock, afterRenewal)
+	lost := afterRenewal + lease/2
+	s.play(func() {
+		a.begins()
+		a.at(lost)
+		a.release()
+		a.at(lost+2*second, a2.released)
+		a.locksAgain(lost + 2*second)
+	}, b.comes(lost+4*second, 3*lease), func() {
+		a2.at(lost+second, a.released)
+		a2.locksInTime()
+		a2.release()
+	})
+	s.judge(true, TwoHolders, Unavailable)
+}
+
+// unlocksInVain unlocks what nobody has; whatever the lock says to that.
+func (a *actor) unlocksInVain() {
+	err := a.lock.Unlock(a.run.Context())
+	a.Step("Unlock returns", func() { a.Note("Unlock returns %s", outcome(err)) })
+}
+
+// locksAgain is a section that begins at a moment, longer than a lease if that is renewed.
+func (a *actor) locksAgain(moment time.Duration) {
+	works := 8 * second
+	if a.run.offers(Renewal) {
+		works = 2 * lease
+	}
+	a.at(moment)
+	a.locksInTime()
+	a.at(moment + works)
+	if err := a.release(); a.run.offers(Renewal) && errors.Is(err, lock.ErrNotHeld) {
+		a.report(FalseLoss, "nothing was in the way of the renewal of A's second grant, and its"+
+			" Unlock returns ErrNotHeld")
+	}
+}
+
+// locksInTime takes a lock that is free, within a lease.
+func (a *actor) locksInTime() {
+	if a.acquire(lease) != nil {
+		a.report(Unavailable, "nobody has the lock, and %s can't get it", a.owner)
+		a.Quit()
+	}
 }
 
 // deleteLock removes the lock from every node.
@@ -133,9 +214,9 @@ func (s *S) renewalThenUnlock(renewal lab.Fault) {
 var _ = in(Loss, "renewal_reacquires", Scenario{
 	Summary: "A's key vanishes while A works. B locks and unlocks before A's next" +
 		" renewal: the key stays free. Also: B still holds the lock when A's" +
-		" renewal comes, and its grant and lease are untouched. Also: the key" +
+		" renewal comes, and B's lock and lease are untouched. Also: the key" +
 		" vanishes during A's second renewal, of which the command that extends the" +
-		" lease reaches the server after B's grant.",
+		" lease reaches the server when B has the lock.",
 	Invariants: []string{Orphaned, ForeignRenewal},
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
@@ -363,8 +444,8 @@ func closed(c <-chan struct{}) bool {
 
 var _ = in(Loss, "renewal_hangs", Scenario{
 	Summary: "One renewal hangs: it's neither executed nor answered, and everything" +
-		" after it works. A works for 15 s while B waits. Also: from the grant" +
-		" on, every other reply to A takes a tenth of the lease.",
+		" after it works. A works for 15 s while B waits. Also: once A has the" +
+		" lock, every other reply to A takes a tenth of the lease.",
 	Invariants: []string{TwoHolders},
 	features:   []Feature{Renewal},
 }, func(s *S) {

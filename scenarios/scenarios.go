@@ -94,6 +94,9 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 		t.Log(declaration(broken, s.flaws))
 	}
 	grade := report.Grade().String()
+	if whole && !s.red && s.only == nil && !s.runAgain(t, build, report) {
+		grade += "\nIn the second pass it breaks more, which this doesn't count."
+	}
 	if whole && !s.red && s.only == nil && !s.runWorlds(t, build, report.with(Breaks)) {
 		grade += "\nIn a random world it breaks more, which this doesn't count."
 	}

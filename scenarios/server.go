@@ -371,6 +371,78 @@ var _ = in(Server, "full_server", Scenario{
 	}
 })
 
+// aReplica is how a replica answers a command that writes.
+const aReplica = "READONLY You can't write against a read only replica."
+
+var _ = in(Server, "error_replies", Scenario{
+	Summary: "The servers answer all that A sends from 2 s to 3 s with the error READONLY. A" +
+		" has the lock, and its Unlock returns neither nil nor ErrNotHeld. Also: they answer" +
+		" B so, which waits, and makes at most 50 attempts a second. Also, where the" +
+		" lease is renewed: they answer A so from 4 s on, and A works until 20 s. It must" +
+		" be told before its lease ends and B has the lock.",
+	Invariants: []string{FalseSuccess, BusyWaiting, TwoHolders},
+	exact:      "a server that is no replica doesn't answer so",
+	readable:   "the store isn't Redis, and has other errors",
+}, func(s *S) {
+	a := s.actor("A")
+	s.play(func() {
+		a.begins()
+		a.at(2 * second)
+		a.isAnswered(aReplica)
+		a.mustAdmit(a.release())
+		a.at(3 * second)
+		a.isAnswered("")
+	})
+	s.judge(true, FalseSuccess)
+	s.World(s.waiterMeetsErrors)
+	if !s.offers(Renewal) || !s.offers(LossNotices) {
+		s.verdict(NotOffered, TwoHolders)
+		return
+	}
+	s.World(func() {
+		a, b := s.actor("A"), s.actor("B")
+		s.play(func() {
+			a.begins()
+			a.at(4 * second)
+			a.isAnswered(aReplica)
+			a.at(20 * second)
+			a.isAnswered("")
+			a.release()
+		}, b.comes(5*second, 3*lease, a.has))
+		s.judge(true, TwoHolders)
+	})
+})
+
+// isAnswered has the servers answer each command of the actor with an error, until it is "".
+func (a *actor) isAnswered(reply string) {
+	a.Step("is answered", func() {
+		a.run.errors = append(a.run.errors, reply)
+		a.Always(lab.Fault{Error: reply})
+	})
+}
+
+func (s *S) waiterMeetsErrors() {
+	a, b := s.actor("A"), s.actor("B")
+	tried, waits := 0, 0
+	s.play(a.holds(8*second), func() {
+		b.at(second)
+		b.Step("tries", func() { tried = len(s.Timeline()) })
+		b.try()
+		b.at(2 * second)
+		b.isAnswered(aReplica)
+		b.Step("waits", func() { waits = len(s.Timeline()) })
+		err := b.acquire(3 * second)
+		b.isAnswered("")
+		if err == nil {
+			b.release()
+		}
+		b.Step("looks", func() {
+			b.judgeAttempts(s.Timeline()[tried:waits], s.Timeline()[waits:])
+		})
+	})
+	s.judge(true, BusyWaiting)
+}
+
 // fills runs full_server with a holder of either kind.
 func (s *S) fills(a *actor) {
 	works := 5 * second

@@ -21,11 +21,15 @@ func (s *S) plays(story swarm.Story) {
 	s.pollEvery(time.Duration(s.settings.nodes+1) / 2 * second)
 	storage := s.Storage(0)
 	s.resting = map[string]time.Duration{}
-	var scripts []func()
+	var scripts, others []func()
 	clients := s.settings.story.clients
 	for _, p := range story.Processes {
 		for _, o := range p.Owners {
 			a := clients[p.Name]
+			if o.Apart {
+				others = append(others, func() { s.elsewhere(a, o, story.Other) })
+				continue
+			}
 			if a == nil {
 				a = s.owner(s.Client(p.Name), o.Name)
 				clients[p.Name] = a
@@ -49,8 +53,14 @@ func (s *S) plays(story swarm.Story) {
 	for _, p := range story.Processes {
 		clients[p.Name].process.Skew = p.Ahead
 	}
+	for _, f := range story.Faults {
+		s.errors = append(s.errors, f.Reply)
+	}
 	operator := s.Client("~")
 	s.operate = func() {
+		for _, begin := range others {
+			begin()
+		}
 		for i, f := range story.Faults {
 			f.At += time.Duration(i) * time.Microsecond // no two at one instant
 			s.befalls(operator, clients[f.Process], f)
@@ -173,9 +183,13 @@ func (a *actor) performs(step swarm.Step, storage *lab.Storage) {
 		cancel()
 	}
 	began := a.run.Now()
-	a.Step("asks", a.wakes)
-	a.calls(ctx, step)
-	a.Step("rests", a.rests)
+	if a.other != "" {
+		a.callsAlone(ctx, step)
+	} else {
+		a.Step("asks", a.wakes)
+		a.calls(ctx, step)
+		a.Step("rests", a.rests)
+	}
 	took := a.run.Now() - began
 	a.returnsInTime(step, took-within)
 	a.answersPromptly(step, took)

@@ -54,8 +54,12 @@ func (a *actor) warmUp() error {
 	if err != nil {
 		return err
 	}
+	side := l
+	if a.Name == a.run.settings.reader {
+		side = readOnly{l.(lock.ReadWrite)}
+	}
 	for _, work := range []time.Duration{lease * 2 / 5, 0} {
-		if err := a.rehearse(l, work); err != nil {
+		if err := a.rehearse(side, work); err != nil {
 			return err
 		}
 	}
@@ -130,6 +134,9 @@ func (s *S) warmKey(a *actor) string {
 // forever.
 func (s *S) kept() []string {
 	kept := s.settings.keeps(s.Key)
+	for _, name := range s.others {
+		kept = append(kept, s.settings.keeps(name)...)
+	}
 	for _, a := range s.actors {
 		kept = append(kept, s.settings.keeps(s.warmKey(a))...)
 	}

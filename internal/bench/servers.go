@@ -33,10 +33,12 @@ const (
 
 	// embeddedWithin is for embedded servers. They always answer, on a busy
 	// machine late: given up, a grant would block the others for a lease.
-	embeddedWithin = 30 * time.Second
+	embeddedWithin = 60 * time.Second
 
-	// embeddedMemory is the memory from which on the collector works harder.
+	// embeddedMemory is the memory from which on the collector works harder, and
+	// memoryEach is added for each client: its connection, at both ends, and what it runs.
 	embeddedMemory = 300 << 20
+	memoryEach     = 64 << 10
 
 	// garbage is how much a round on real servers may leave behind before the
 	// collector comes.
@@ -96,7 +98,7 @@ func Embed(n int, config Config) *Servers {
 	// With the default the collector takes half of the time: a script of the
 	// embedded server allocates a whole Lua interpreter. It may take what it likes
 	// only as long as there is not much in use.
-	s.collect = process.CollectLater(400, embeddedMemory)
+	s.collect = process.CollectLater(400, embeddedMemory+int64(config.Clients)*memoryEach)
 	s.dial = func(_ context.Context, node int) (net.Conn, error) {
 		return s.embedded[node].Dial()
 	}

@@ -20,6 +20,10 @@ const (
 	second = time.Second
 )
 
+// others are names that somebody may take for one of keys.
+var others = map[string]string{"lock:stock": "LOCK:STOCK", "Lock:STOCK": "lock:stock",
+	"the stock": "the_stock", "{a}b": "{a}c", "a}b": "a}{b", "50%d": "50%s"}
+
 var (
 	keys = []string{"lock:stock", "lock:stock", "the stock", "{a}b", "a}b", "50%d",
 		"Lock:STOCK"}
@@ -55,6 +59,9 @@ func New(seed, n uint64, offers Offers) Story {
 	if g.chance(0.1) {
 		s.alike()
 	}
+	if g.chance(0.15) {
+		g.addOther(&s)
+	}
 	s.Faults = g.faults(s)
 	return s
 }
@@ -66,6 +73,14 @@ func (s *Story) alike() {
 			s.Processes[i].Owners[j].Steps = s.Processes[0].Owners[0].Steps
 		}
 	}
+}
+
+// addOther gives a process an owner of another lock.
+func (g generator) addOther(s *Story) {
+	s.Other = others[s.Key]
+	p := &s.Processes[g.IntN(len(s.Processes))]
+	g.offers.Nested, g.offers.Shared = false, false
+	p.Owners = append(p.Owners, Owner{Name: p.Name + "'", Steps: g.steps(), Apart: true})
 }
 
 // generator makes the parts of a story.
@@ -102,7 +117,7 @@ func (g generator) process(name string) Process {
 		if owners > 1 {
 			owner = fmt.Sprintf("%s%d", name, o+1)
 		}
-		p.Owners = append(p.Owners, Owner{owner, g.steps()})
+		p.Owners = append(p.Owners, Owner{Name: owner, Steps: g.steps()})
 	}
 	return p
 }

@@ -55,10 +55,11 @@ func (s Story) fewer() (stories []Story) {
 			add(func(s *Story) { s.Processes = slices.Delete(s.Processes, i, i+1) })
 		}
 		for j := range p.Owners {
-			if len(p.Owners) > 1 {
+			if j > 0 || len(p.Owners) > 1 && !p.Owners[1].Apart {
 				add(func(s *Story) {
 					of := &s.Processes[i]
-					if of.Owners = slices.Delete(of.Owners, j, j+1); len(of.Owners) == 1 {
+					of.Owners = slices.Delete(of.Owners, j, j+1)
+					if len(of.Owners) == 1 && !of.Owners[0].Apart {
 						of.Owners[0].Name = of.Name
 					}
 				})
@@ -95,7 +96,7 @@ func (s Story) ordinary() (stories []Story) {
 			stories = append(stories, s.with(change))
 		}
 	}
-	add(s.Key != keys[0], func(s *Story) { s.Key = keys[0] })
+	add(s.Key != keys[0], func(s *Story) { s.Key, s.Other = keys[0], others[keys[0]] })
 	add(s.Lease != Lease, func(s *Story) { s.Lease = Lease })
 	add(s.Repeats, func(s *Story) { s.Repeats = false })
 	add(s.Together, func(s *Story) { s.Together = false })

@@ -23,6 +23,7 @@ const Lease = 10 * time.Second
 // Story is a world and all that happens in it.
 type Story struct {
 	Key       string
+	Other     string        // the name of another lock; "" if there is none
 	Lease     time.Duration // that the locks ask for
 	Nodes     int
 	Repeats   bool // the driver sends a command again that was not answered for 5 s
@@ -43,6 +44,7 @@ type Process struct {
 type Owner struct {
 	Name  string
 	Steps []Step
+	Apart bool // its lock is the other one, for which nobody else asks
 }
 
 // Step is one thing that an owner does, some time after its last one.
@@ -159,7 +161,10 @@ func (s Story) hasStep(is func(Step) bool) bool {
 
 // Shares says whether several owners share a process.
 func (s Story) Shares() bool {
-	return slices.ContainsFunc(s.Processes, func(p Process) bool { return len(p.Owners) > 1 })
+	return slices.ContainsFunc(s.Processes, func(p Process) bool {
+		apart := slices.IndexFunc(p.Owners, func(o Owner) bool { return o.Apart })
+		return len(p.Owners) > 2 || len(p.Owners) > 1 && apart < 0
+	})
 }
 
 // Steps is how many things happen in the story.

@@ -23,11 +23,16 @@ func (s Story) String() string {
 		if p.Ahead != 0 {
 			told = append(told, fmt.Sprintf("%s's clock is %s.", p.Name, ahead(p.Ahead)))
 		}
-		if len(p.Owners) > 1 {
-			var names []string
-			for _, o := range p.Owners {
+		var names []string
+		for _, o := range p.Owners {
+			if o.Apart {
+				told = append(told, fmt.Sprintf("%s, in the process %s, is an owner of another"+
+					" lock, %q.", o.Name, p.Name, s.Other))
+			} else {
 				names = append(names, o.Name)
 			}
+		}
+		if len(names) > 1 {
 			told = append(told, fmt.Sprintf("%s are owners in one process, %s.",
 				list(names), p.Name))
 		}

@@ -3,6 +3,7 @@ package wrong
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,6 +30,16 @@ type Mistakes struct {
 	Deaf        bool // a waiter asks on after its deadline
 	NoLease     bool // the key has no TTL
 	Early       bool // a waiter takes its fencing token when it comes
+	FirstOnly   bool // only the first grant of a handle is renewed
+	TenSeconds  bool // a renewal is for ten seconds, whatever the lease
+	OneLost     bool // all grants of a handle have one Lost
+	ErrorKeeps  bool // a renewal that is answered with an error has renewed
+	ErrorFrees  bool // a release that is answered with an error has released
+	AtOnce      bool // a waiter hardly pauses after an error, and asks again
+	AskOn       bool // a waiter asks on when its caller is gone
+	Behind      bool // Unlock returns before its release is answered
+	Refuse      bool // an error is a refusal
+	LowerCase   bool // the key is the name in lower case
 }
 
 // Soaked are the locks that a soak knows by name.
@@ -57,6 +68,7 @@ type guard struct {
 	token string
 	fence uint64
 	early uint64 // the token of an owner that waits
+	again bool   // this isn't its first grant
 	lost  chan struct{}
 	stop  func() // stops the renewal, and joins it
 }
@@ -72,6 +84,9 @@ func (m Mistakes) Build(env lock.Env) (lock.Lock, error) {
 	o, err := lock.Configure(env.Nodes, env.Key, env.TTL, env.Options)
 	if err != nil {
 		return nil, err
+	}
+	if m.LowerCase {
+		env.Key = strings.ToLower(env.Key)
 	}
 	g := &guard{Mistakes: m, env: env, opts: o, stop: func() {}}
 	if m.Early {
@@ -97,6 +112,9 @@ func (g *guard) TryLock(ctx context.Context) (bool, error) {
 		g.early = fence
 	}
 	granted, err := rdb.SetNX(ctx, g.env.Key, g.token, ttl).Result()
+	if err != nil && g.Refuse {
+		return false, nil
+	}
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", g.env.Key, err)
 	}
@@ -123,7 +141,32 @@ func (g *guard) Lock(ctx context.Context) error {
 	if g.Deaf {
 		ctx = context.WithoutCancel(ctx)
 	}
-	return lock.Poll(ctx, g.env.Key, g.opts, g.TryLock)
+	if !g.AskOn {
+		return g.poll(ctx)
+	}
+	done := make(chan error, 1)
+	go func() { done <- g.poll(context.WithoutCancel(ctx)) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (g *guard) poll(ctx context.Context) error {
+	for {
+		err := lock.Poll(ctx, g.env.Key, g.opts, g.TryLock)
+		if !g.AtOnce || err == nil || lock.Sleep(ctx, g.env.TTL/2000) != nil {
+			return err
+		}
+	}
+}
+
+// isReply says whether an error is what the server has answered.
+func isReply(err error) bool {
+	_, is := errors.AsType[redis.Error](err)
+	return is
 }
 
 // Lost is closed when the lease is gone.
@@ -132,7 +175,14 @@ func (g *guard) Lost() <-chan struct{} { return g.lost }
 // Unlock releases the lock.
 func (g *guard) Unlock(ctx context.Context) error {
 	g.stop()
+	if g.Behind {
+		go g.free(ctx)
+		return nil
+	}
 	deleted, err := g.free(ctx)
+	if g.ErrorFrees && isReply(err) {
+		return nil
+	}
 	if err == nil && deleted == 0 && !g.Silent {
 		err = lock.ErrNotHeld
 	}
@@ -166,9 +216,19 @@ func (g *guard) free(ctx context.Context) (int64, error) {
 func (g *guard) watch(sent time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	lost, done, token := make(chan struct{}), make(chan struct{}), g.token
+	if g.OneLost && g.lost != nil {
+		lost = g.lost
+	}
+	first := !g.again
+	g.again = true
 	lose := sync.OnceFunc(func() {
-		if cancel(); !g.NoNotice {
-			close(lost)
+		cancel()
+		select {
+		case <-lost: // with an earlier grant
+		default:
+			if !g.NoNotice {
+				close(lost)
+			}
 		}
 	})
 	deadline := time.AfterFunc(time.Until(sent.Add(g.env.TTL)), func() {
@@ -178,7 +238,7 @@ func (g *guard) watch(sent time.Time) {
 	})
 	go func() {
 		defer close(done)
-		for lock.Sleep(ctx, g.env.TTL/3) == nil {
+		for (first || !g.FirstOnly) && lock.Sleep(ctx, g.env.TTL/3) == nil {
 			sent := time.Now()
 			kept, err := g.renew(ctx, token)
 			if g.FromReply {
@@ -186,7 +246,7 @@ func (g *guard) watch(sent time.Time) {
 			}
 			if err == nil && !kept {
 				lose()
-			} else if err == nil {
+			} else if err == nil || g.ErrorKeeps && isReply(err) {
 				deadline.Reset(time.Until(sent.Add(g.env.TTL)))
 			}
 		}
@@ -211,6 +271,10 @@ func (g *guard) renew(ctx context.Context, token string) (bool, error) {
 	case g.Recreate:
 		return true, rdb.Set(ctx, g.env.Key, token, g.env.TTL).Err()
 	}
+	ttl := g.env.TTL
+	if g.TenSeconds {
+		ttl = 10 * time.Second
+	}
 	return compareAndExtend.Run(ctx, rdb, []string{g.env.Key}, token,
-		g.env.TTL.Milliseconds()).Bool()
+		ttl.Milliseconds()).Bool()
 }

@@ -3,7 +3,6 @@ package wrong
 import (
 	"context"
 	"errors"
-	"math"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/locktest"
@@ -24,35 +23,16 @@ var written = []Mutant{
 	{Name: "a lock that tells its holder of a loss that is none",
 		Build:   always(alarms),
 		Killers: []string{"slow_release: false loss"}},
-	{Name: "a lock whose renewal ends after five rounds",
-		Build:   always(renews(5)),
-		Killers: []string{"hung_worker: two holders"}},
-	{Name: "a mutex in each of four services",
-		Build:   mutexPerService,
-		Killers: []string{"mutual_exclusion: two holders", "oversell: lost update"}},
-	{Name: "a lock variable that is read, checked and set",
-		Build: always(readCheckSet),
-		Killers: []string{"mutual_exclusion: two holders",
-			"simultaneous_takeover: two holders"}},
 	{Name: "a lock that claims to renew and does not",
 		Build: always(Rung("gold")),
 		Killers: []string{"cancelled_context: two holders",
 			"renewal_fails_once: two holders"}},
-	{Name: "a majority of all",
-		Nodes: 5, Build: always(majority{need: 5}.build),
-		Killers: []string{"nodes_down: unavailable"}},
-	{Name: "a majority of two in five",
-		Nodes: 5, Build: always(majority{need: 2}.build),
-		Killers: []string{"nodes_down: two holders"}},
 	{Name: "a majority that keeps what it got in vain",
 		Nodes: 5, Build: always(majority{need: 3, keeps: true}.build),
 		Killers: []string{"nodes_down: orphaned"}},
 	{Name: "a lock whose renewal waits for its answer forever",
-		Build:   always(renews(math.MaxInt)),
+		Build:   always(renewsForever),
 		Killers: []string{"renewal_hangs: two holders"}},
-	{Name: "a lock that takes a silent waiter for dead",
-		Build:   silentIsDead,
-		Killers: []string{"far_process: starvation"}},
 	{Name: "a lock that sent two PINGs beside its first command",
 		Build:   func() lock.Build { return Beside(1, "PING")(Rung("diamond")) },
 		Killers: []string{"failover: two holders", "node_restart: two holders"},
@@ -67,6 +47,44 @@ var written = []Mutant{
 	{Name: "a Lock that says yes when its deadline has passed",
 		Build:   always(yesAtDeadline),
 		Killers: []string{"lost_reply: false success", "nested: self-deadlock"}},
+
+	// Habits of libraries.
+	{Name: "a handle that counts one Unlock too many",
+		Build:   counting(false, true),
+		Killers: []string{"second_grant: two holders"}},
+	{Name: "a count of a process's levels for all names",
+		Build:   counting(true, false),
+		Killers: []string{"other_name: two holders"}},
+	{Name: "a mutex in a process for all names",
+		Build:   behindMutex(func(string) string { return "" }, false),
+		Killers: []string{"other_name: unavailable"}},
+	{Name: "a mutex in a process that a lost lock keeps",
+		Build:   behindMutex(itself, true),
+		Killers: []string{"second_grant: unavailable"}},
+	{Name: "a renewal of a handle's first grant only",
+		Build:   always(Mistakes{FirstOnly: true}.Build),
+		Killers: []string{"second_grant: false loss"}},
+	{Name: "a Lost that is the same for all grants of a handle",
+		Build:   always(Mistakes{OneLost: true}.Build),
+		Killers: []string{"second_grant: false loss"}},
+	{Name: "a renewal for ten seconds",
+		Build:   always(Mistakes{TenSeconds: true}.Build),
+		Killers: []string{"lease_length: wrong lease"}},
+	{Name: "a renewal that is answered with an error, and counts",
+		Build:   always(Mistakes{ErrorKeeps: true}.Build),
+		Killers: []string{"error_replies: two holders"}},
+	{Name: "a release that is answered with an error, and counts",
+		Build:   always(Mistakes{ErrorFrees: true}.Build),
+		Killers: []string{"error_replies: false success"}},
+	{Name: "a waiter that asks again at once after an error",
+		Build:   always(Mistakes{AtOnce: true}.Build),
+		Killers: []string{"error_replies: busy waiting"}},
+	{Name: "a waiter that asks on when its caller is gone",
+		Build:   always(Mistakes{AskOn: true}.Build),
+		Killers: []string{"abandoned_acquire: orphaned"}},
+	{Name: "a TryLock that takes an error for a refusal",
+		Build:   always(Mistakes{Refuse: true}.Build),
+		Killers: []string{"lost_reply: false success"}},
 
 	// Locks that show their mistake only in some order of events.
 	{Name: "the release reads, and then deletes",
@@ -177,6 +195,12 @@ var written = []Mutant{
 			return nil, errors.New("no licence")
 		}),
 		Says: "the lock can't be built: no licence"},
+	{Name: "a lock whose Unlock doesn't wait for its release",
+		Build: always(Mistakes{Behind: true}.Build),
+		Says:  "unavailable: a free lock on a healthy server is not granted to A: it is refused"},
+	{Name: "a lock whose key is its name in lower case",
+		Build: always(Mistakes{LowerCase: true}.Build),
+		Says:  "in the second pass, with a lease of 0.7 s and the lock \"50%d of {a} B\": "},
 	{Name: "a lock that uses a key of its own",
 		Build: always(func(env lock.Env) (lock.Lock, error) {
 			env.Key = "mine:" + env.Key
@@ -184,15 +208,6 @@ var written = []Mutant{
 		}),
 		Says: `no client set the key "lock:stock": say which keys stand for the` +
 			" lock, with scenarios.Keys"},
-	{Name: "a lock that spins",
-		Build: always(changed(func(bool, error) (bool, error) {
-			for time.Now().Unix() > 0 {
-			}
-			return false, nil
-		})),
-		Says: "the lock is stuck: for 10s of processor time it has computed and" +
-			" neither asked Redis nor let time pass: ",
-		Slow: true},
 }
 
 // always builds the same in each run.
