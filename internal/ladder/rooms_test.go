@@ -25,7 +25,7 @@ import (
 var rings = []string{
 	"lock",
 	"rungs",
-	"internal/flaws internal/lab internal/servers/process",
+	"internal/flaws internal/lab internal/servers/process internal/servers/proxy",
 	"internal/servers internal/site/recording scenarios/protocol",
 	"internal/ladder scenarios scenarios/explore",
 	"internal/locktest",

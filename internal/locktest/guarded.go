@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +21,7 @@ import (
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/proxy"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -70,7 +70,7 @@ func Guard(s *servers.Redis, rights []any) (*Guarded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a door with TLS: %w", err)
 	}
-	go g.listen() // ends with the door
+	go proxy.Forward(g.door, g.enter) // ends with the door
 	return g, nil
 }
 
@@ -102,30 +102,11 @@ func (g *Guarded) reopen(start func() error) error {
 	return errors.Join(start(), g.admit())
 }
 
-func (g *Guarded) listen() {
-	for {
-		near, err := g.door.Accept()
-		if err != nil {
-			return
-		}
-		go g.pass(near) // ends with the connection
-	}
-}
-
-// pass carries what comes through the door to the server, and its answers back.
-func (g *Guarded) pass(near net.Conn) {
-	defer near.Close()
+// enter connects one who has come through the door to the server.
+func (g *Guarded) enter() (net.Conn, error) {
 	g.opening.RLock()
-	far, err := net.Dial("tcp", g.Redis.Addr())
-	g.opening.RUnlock()
-	if err != nil {
-		return
-	}
-	go func() {
-		defer far.Close()
-		io.Copy(far, near)
-	}()
-	io.Copy(near, far)
+	defer g.opening.RUnlock()
+	return net.Dial("tcp", g.Redis.Addr())
 }
 
 // Close closes the door.
@@ -151,10 +132,20 @@ type guardedPool struct {
 // Borrow is lab.Pool's.
 func (p *guardedPool) Borrow(ctx context.Context, n int) ([]lab.Server, error) {
 	lent, err := p.Pool.Borrow(ctx, n)
-	for i := 0; i < len(lent) && err == nil; i++ {
-		lent[i], err = Guard(lent[i].(*servers.Redis), p.rights)
+	if err != nil {
+		return nil, err
 	}
-	return lent, err // after an error the test ends, and with it the pool
+	var all []lab.Server
+	for _, s := range lent {
+		g, err := Guard(s.(*servers.Redis), p.rights)
+		if err != nil {
+			p.Return(all)
+			p.Pool.Return(lent[len(all):])
+			return nil, err
+		}
+		all = append(all, g)
+	}
+	return all, nil
 }
 
 // Return is lab.Pool's.

@@ -273,30 +273,6 @@ func (c *conversation) end() {
 	}
 }
 
-// forward connects all who come to l.
-func forward(l net.Listener, dial func() (net.Conn, error)) {
-	for {
-		from, err := l.Accept()
-		if err != nil {
-			return
-		}
-		go func() { // ends with either connection
-			defer from.Close()
-			to, err := dial()
-			if err != nil {
-				return
-			}
-			defer to.Close()
-			go func() {
-				defer from.Close()
-				defer to.Close()
-				io.Copy(to, from)
-			}()
-			io.Copy(from, to)
-		}()
-	}
-}
-
 // tail keeps the last line that was written to it and isn't empty.
 type tail struct {
 	mu   sync.Mutex

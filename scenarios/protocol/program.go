@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/internal/servers/proxy"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -172,7 +173,7 @@ func (c *conversation) nodes(env lock.Env) ([]Node, error) {
 			}
 			c.listeners = append(c.listeners, l)
 			node.Address = l.Addr().String()
-			go forward(l, func() (net.Conn, error) { // ends with the listener
+			go proxy.Forward(l, func() (net.Conn, error) { // ends with the listener
 				return env.Dial(context.Background(), i)
 			})
 		}

@@ -5,6 +5,7 @@ package proxy
 import (
 	"bytes"
 	"context"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -116,5 +117,29 @@ func (n *Network) deliver(to net.Conn, way <-chan piece) {
 		if _, err := to.Write(p.data); err != nil {
 			to.Close() // and whoever still sends to it is told
 		}
+	}
+}
+
+// Forward connects all who come to l with what dial connects to. It ends with l.
+func Forward(l net.Listener, dial func() (net.Conn, error)) {
+	for {
+		from, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() { // ends with either connection
+			defer from.Close()
+			to, err := dial()
+			if err != nil {
+				return
+			}
+			defer to.Close()
+			go func() {
+				defer from.Close()
+				defer to.Close()
+				io.Copy(to, from)
+			}()
+			io.Copy(from, to)
+		}()
 	}
 }
