@@ -82,7 +82,7 @@ var _ = in(Overrun, "late_grant", Scenario{
 		}, func() {
 			b.at(11*second+100*time.Millisecond, func() bool { return a.tried() && a.reached() })
 			if refused {
-				b.mustComeFree(s.patience(second), "A refused the grant and kept it")
+				b.mustComeFree(s.patience(second), "A refused the lock and kept it")
 			}
 		})
 		s.judge(refused, Orphaned)
@@ -120,7 +120,7 @@ func (s *S) answersAddUp(each, patience time.Duration) {
 		b.Go(func() {
 			b.Sleep(b.phase)
 			if refused {
-				b.mustComeFree(s.patience(second), "A refused the grant and kept it")
+				b.mustComeFree(s.patience(second), "A refused the lock and kept it")
 			}
 		})
 	})

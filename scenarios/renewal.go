@@ -144,7 +144,7 @@ func (a *actor) locksAgain(moment time.Duration) {
 	a.locksInTime()
 	a.at(moment + works)
 	if err := a.release(); a.run.offers(Renewal) && errors.Is(err, lock.ErrNotHeld) {
-		a.report(FalseLoss, "nothing was in the way of the renewal of A's second grant, and its"+
+		a.report(FalseLoss, "nothing was in the way of the renewal of A's second lock, and its"+
 			" Unlock returns ErrNotHeld")
 	}
 }

@@ -254,7 +254,7 @@ func (p *player) release() {
 			" servers did not have its lock", p.owner)
 	case p.depth == 0 && !p.freedOwn():
 		p.run.breaks(FalseSuccess, "%s's Unlock returns nil, and it freed no"+
-			" grant of its own", p.owner)
+			" lock of its own", p.owner)
 	}
 }
 
