@@ -45,7 +45,7 @@ func (p *power) catches(t *testing.T, wrong, right lock.Build, flaws []lock.Flaw
 		caught = said != "" &&
 			(right == nil || scenarios.Again(t, right, w, options...).News(flaws) == "")
 		if caught {
-			t.Logf("world 1/%d: %s\n%s", w.N, said, w.Story)
+			t.Logf("world %d/%d: %s\n%s", w.Seed, w.N, said, w.Story)
 		}
 		return caught
 	}, options...)

@@ -52,7 +52,7 @@ func foundIn(t *testing.T, rung ladder.Rung) string {
 	last, at := lock.Flaw{}, 0
 	options := locktest.Options(rung)
 	scenarios.EachWorld(t, rung.Build, enough(), func(w scenarios.World) bool {
-		assert.Empty(t, w.News(rung.Flaws), "world 1/%d\n%v", w.N, w.Story)
+		assert.Empty(t, w.News(rung.Flaws), "world %d/%d\n%v", w.Seed, w.N, w.Story)
 		for _, f := range rung.Flaws {
 			if _, found := in[f]; !found && w.Shows(f) {
 				in[f], last, at = w.Story, f, w.N
