@@ -10,10 +10,8 @@
 //	go run ./bench -redis auto -program 'python3 lock.py'
 //	go run ./bench -redis auto -against bench.json
 //
-// Or it does another job behind them: it refills a cache that has expired, or reads and
-// changes a list of prices.
+// Or it does another job behind them: it reads and changes a list of prices.
 //
-//	go run ./bench -workload cache
 //	go run ./bench -workload catalog
 //
 // It exits with 0 when every row was measured, 2 when it was not understood, and

@@ -1,9 +1,13 @@
 package diamond_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	goversion "go/version"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -78,21 +82,52 @@ func Example_delex() {
 	// <nil>
 }
 
-// A real server either does it or is named in the error.
-func TestARealServerKnowsDELEXOrSaysThatItDoesNot(t *testing.T) {
+// A real server has the commands that the diamond page names for it, and no others.
+func TestARealServerHasTheCommandsOfThePage(t *testing.T) {
 	servers.Need(t)
 	started, err := servers.StartRedis(t.Context())
 	require.NoError(t, err)
 	defer started.Stop()
 	rdb := started.Client()
 	defer rdb.Close()
-	require.NoError(t, rdb.Set(t.Context(), "stock", "A#1", time.Minute).Err())
-	switch err := release(t.Context(), rdb, "stock", "A#1"); {
-	case err == nil:
-		assert.Zero(t, rdb.Exists(t.Context(), "stock").Val())
-	default:
-		assert.ErrorIs(t, err, errNoDELEX)
-		assert.EqualValues(t, 1, rdb.Exists(t.Context(), "stock").Val(),
-			"it was not deleted without being compared")
+	info := rdb.InfoMap(t.Context(), "server")
+	server, version := "Redis", info.Item("Server", "redis_version")
+	if valkey := info.Item("Server", "valkey_version"); valkey != "" {
+		server, version = "Valkey", valkey
+	}
+	page, err := os.ReadFile("../docs/5-diamond.md")
+	require.NoError(t, err)
+	rows := regexp.MustCompile(`(?m)^\| (Redis|Valkey) (\d+\.\d+) \| (.*) \| (.*) \|$`).
+		FindAllStringSubmatch(string(page), -1)
+	require.Len(t, rows, 3)
+	has := map[string]bool{}
+	for _, row := range rows {
+		for _, command := range row[3:] {
+			newer := goversion.Compare("go"+version, "go"+row[2]) >= 0 // they have the same form
+			has[command] = has[command] || row[1] == server && newer
+		}
+	}
+	delete(has, "the script")
+	for command, has := range has {
+		send := func(token string) error {
+			var words []any
+			for _, word := range strings.Fields(strings.Trim(command, "`")) {
+				words = append(words, cmp.Or(map[string]string{"key": "stock",
+					"token": token, "ms": "9"}[word], word))
+			}
+			return rdb.Do(t.Context(), words...).Err()
+		}
+		require.NoError(t, rdb.Set(t.Context(), "stock", "A#1", time.Minute).Err())
+		if !has {
+			assert.Error(t, send("A#1"), "%s %s has %s", server, version, command)
+		} else if err := send("B#1"); err != nil && !errors.Is(err, redis.Nil) {
+			assert.NoError(t, err, command)
+		}
+		assert.Equal(t, "A#1", rdb.Get(t.Context(), "stock").Val(), "after %s", command)
+		assert.Greater(t, rdb.PTTL(t.Context(), "stock").Val(), time.Second)
+		if has {
+			assert.NoError(t, send("A#1"), command)
+			assert.Less(t, rdb.PTTL(t.Context(), "stock").Val(), time.Second, command)
+		}
 	}
 }

@@ -3,8 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -15,20 +14,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
-// The conversations between clients and a Redis server in testdata/conversations, as
-// redis-cli would print them, with each client's name before its command, are held to what
-// a server answers: locks taken by hand, and MULTI, EXEC, DISCARD, WATCH and UNWATCH.
-
-// onRedis ends the name of a conversation that Redis answers differently.
-const onRedis = "-on-redis"
+// The conversations between clients and a Redis server in the documents, as redis-cli would
+// print them, with each client's name before its command, are held to what a server answers:
+// locks taken by hand, and MULTI, EXEC, DISCARD, WATCH and UNWATCH. A block in the language
+// "redis" or "miniredis" is what only one of the two answers.
 
 func TestConversationsOnMiniredis(t *testing.T) {
-	for name, text := range conversations(t) {
-		if strings.HasSuffix(name, onRedis) {
-			continue
-		}
+	for name, text := range conversations(t, "miniredis") {
 		t.Run(name, func(t *testing.T) {
 			server := miniredis.RunT(t)
 			said := repeat(t, text, &redis.Options{Addr: server.Addr()},
@@ -41,12 +36,7 @@ func TestConversationsOnMiniredis(t *testing.T) {
 
 func TestConversationsOnRedis(t *testing.T) {
 	servers.Need(t)
-	all := conversations(t)
-	for name, text := range all {
-		if other, ok := all[name+onRedis]; ok {
-			assert.NotEqual(t, text, other, "the page says that they differ")
-			continue
-		}
+	for name, text := range conversations(t, "redis") {
 		t.Run(name, func(t *testing.T) {
 			server, err := servers.StartRedis(t.Context())
 			require.NoError(t, err)
@@ -58,17 +48,21 @@ func TestConversationsOnRedis(t *testing.T) {
 	}
 }
 
-// conversations are all of testdata, by name.
-func conversations(t *testing.T) map[string]string {
-	files, err := filepath.Glob("testdata/conversations/*.txt")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
+// spoken is how a conversation begins.
+var spoken = regexp.MustCompile(`^\w+> .*\n`)
+
+// conversations are those with a server, by their documents and their places there.
+func conversations(t *testing.T, server string) map[string]string {
 	all := map[string]string{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		all[strings.TrimSuffix(filepath.Base(file), ".txt")] = string(text)
+	for _, file := range generated.Documents(root) {
+		for i, block := range read(t, file).Blocks() {
+			if spoken.MatchString(block.Text) &&
+				(block.Language == "" || block.Language == server) {
+				all[fmt.Sprint(file, " ", i)] = block.Text
+			}
+		}
 	}
+	require.Greater(t, len(all), 10, "conversations were found")
 	return all
 }
 

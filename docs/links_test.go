@@ -45,7 +45,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 			if link.Fragment == "" {
 				continue
 			}
-			if asked, err := url.ParseQuery(link.Fragment); err == nil && asked.Has("rung") {
+			if asked, err := url.ParseQuery(link.EscapedFragment()); err == nil && asked.Has("rung") {
 				_, noRung := ladder.Find(asked.Get("rung"))
 				_, noScenario := scenarios.Find(asked.Get("scenario"))
 				e, noExercise := exercise.Find(strings.TrimPrefix(asked.Get("rung"), "exercise "))

@@ -316,6 +316,16 @@ func (a *actor) takes(moment, patience, until time.Duration, events ...func() bo
 	}
 }
 
+// waitsAndWorks is takes of an actor that works for some time.
+func (a *actor) waitsAndWorks(moment, patience, works time.Duration) func() {
+	return func() {
+		a.at(moment)
+		a.acquire(patience)
+		a.work(works)
+		a.release()
+	}
+}
+
 // triesToPass is passes with TryLock.
 func (a *actor) triesToPass() {
 	if granted, _ := a.try(); granted {

@@ -1,8 +1,10 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockladder/lockladder/lock"
@@ -133,6 +135,8 @@ func Held(hold func(ctx context.Context, wait bool) (context.Context, context.Ca
 	return &notifying{adapter{take: take, refused: refused}}
 }
 
+var errNotEntered = errors.New("the library returned no error and never called back")
+
 // Using makes a Lock of a library that runs a callback while it has the lock, such as
 // redlock's using. Run returns when the callback has returned and the lock is released. Its
 // context ends when the lock is lost, if the library tells. Each grant keeps a goroutine
@@ -145,41 +149,61 @@ func Using(env Env, run func(ctx context.Context, wait bool, inside func(context
 	refused error) Lock {
 	take := func(ctx context.Context, wait bool) (func(context.Context) error, <-chan struct{}, error) {
 		alive, end := context.WithCancel(context.WithoutCancel(ctx))
-		waited := context.AfterFunc(ctx, end)
 		entered, leave := make(chan struct{}), make(chan struct{})
 		lost, done := make(chan struct{}), make(chan error, 1)
-		go func() { // joined by the release, or ended with the scenario
+		var settled atomic.Bool // by the callback, which enters, or by the end of ctx
+		go func() {             // joined by the release, or ended with the scenario
 			defer end()
 			done <- run(alive, wait, func(held context.Context) {
-				waited()
-				close(entered)
-				select {
-				case <-leave:
-					return
-				case <-held.Done():
-					close(lost)
-				case <-env.Done:
-				}
-				select {
-				case <-leave:
-				case <-env.Done:
+				if settled.CompareAndSwap(false, true) {
+					close(entered)
+					stays(env, leave, held, lost)
 				}
 			})
 		}()
 		select {
 		case <-entered:
 		case err := <-done:
-			return nil, nil, err
-		}
-		return func(context.Context) error {
-			select {
-			case <-leave:
-				return ErrNotHeld
-			default:
-				close(leave)
-				return <-done
+			return nil, nil, cmp.Or(err, lock.ContextErr(ctx), errNotEntered)
+		case <-ctx.Done():
+			if settled.CompareAndSwap(false, true) {
+				end()
+				return nil, nil, ctx.Err()
 			}
-		}, lost, nil
+		}
+		return leaving(leave, done), lost, nil
 	}
 	return &notifying{adapter{take: take, refused: refused}}
+}
+
+// stays returns with leave or with the scenario. It closes lost when held ends before.
+func stays(env Env, leave chan struct{}, held context.Context, lost chan struct{}) {
+	select {
+	case <-leave:
+		return
+	case <-env.Done:
+		return
+	case <-held.Done():
+		close(lost)
+	}
+	select {
+	case <-leave:
+	case <-env.Done:
+	}
+}
+
+// leaving makes the release of one grant. It ends with the library's call, which knows
+// nothing of the release's context. When that has failed, nobody knows whether the lock is
+// held, and the next release says so again.
+func leaving(leave chan struct{}, done <-chan error) func(context.Context) error {
+	var said error
+	return func(context.Context) error {
+		if said != nil {
+			return said
+		}
+		close(leave)
+		err := <-done
+		said = cmp.Or(err, ErrNotHeld)
+		return err
+	}
 }

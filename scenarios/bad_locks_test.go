@@ -28,7 +28,6 @@ type badRun struct {
 	options []scenarios.Option
 	says    string
 	hides   string // what it does not say, if anything
-	slow    bool
 }
 
 // badRuns are those in which something is wrong with what is declared, and those of mutants.
@@ -59,8 +58,7 @@ func init() {
 			if m.In != "" {
 				options = append(options, scenarios.Only(m.In))
 			}
-			badRuns[m.Name] = badRun{build: m.Build(), options: options,
-				says: m.Says, slow: m.Slow}
+			badRuns[m.Name] = badRun{build: m.Build(), options: options, says: m.Says}
 		}
 	}
 }
@@ -81,9 +79,6 @@ func TestBadLocksAreToldInOneLine(t *testing.T) {
 	for name, bad := range badRuns {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if bad.slow && os.Getenv("SLOW") == "" {
-				t.Skip("takes ten seconds of real time: set SLOW=1")
-			}
 			out, err := exec.Command(self, "-test.run=^TestABadLock$",
 				"-test.timeout=2m", "-bad-lock="+name).CombinedOutput()
 			exit := new(exec.ExitError)

@@ -237,9 +237,7 @@ var _ = in(Crash, "abandoned_acquire", Scenario{
 	a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 5 * second})
 	s.run(func() {
 		a.at(0)
-		ctx, cancel := a.within(s.soon())
-		defer cancel()
-		if granted, _ := a.tryWith(ctx); granted {
+		if a.tryFor(s.soon()) {
 			a.release()
 		}
 	}, b.comesFree(6*second, time.Minute, "A asked for it and gave up"))

@@ -211,7 +211,7 @@ func (a *actor) owns() bool {
 func (a *actor) doubtGrant(call string) {
 	if a.other == "" && !a.owns() {
 		late := a.run.Log().Ending(a.Name) != lab.Running
-		a.doubt(late, FalseSuccess, call+", and the servers don't have its grant").Grant = true
+		a.doubt(late, FalseSuccess, call+", and the servers don't have its lock").Grant = true
 	}
 }
 

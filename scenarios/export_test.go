@@ -4,27 +4,15 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/alicebob/miniredis/v2/server"
-	"github.com/redis/go-redis/v9"
-
 	"github.com/lockladder/lockladder/internal/lab/node"
 	"github.com/lockladder/lockladder/scenarios/swarm"
 )
 
-// Watched has somebody told that a scenario begins, and all that servers
-// are sent.
-func Watched(begins func(scenario string), sees func(node int,
-	from *server.Peer, command string, args []string)) Option {
-	return func(s *settings) { s.began, s.seen = begins, sees }
-}
+// Executed has every script executed, and none remembered.
+func Executed() Option { return func(s *settings) { s.scripts = nil } }
 
 // Most is how many things happen in a second before the lock counts as stuck.
 func Most(n int) Option { return func(s *settings) { s.most = n } }
-
-// Driver changes the settings of the clients in virtual time.
-func Driver(set func(*redis.Options)) Option {
-	return func(s *settings) { s.driver = set }
-}
 
 // Refusal is why no run could meet the options.
 func Refusal(build Build, opts ...Option) error {

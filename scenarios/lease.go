@@ -10,8 +10,8 @@ import (
 
 var _ = in(Leasing, "lease_length", Scenario{
 	Summary: "A takes the lock and works for 9.6 s. Its lease is as long as A asked" +
-		" for, by the server: after the grant and, where the lease is renewed," +
-		" after each renewal. Also: the lease isn't a whole number of seconds.",
+		" for, by the server: after it was granted and, where it is renewed, after" +
+		" each renewal. Also: the lease isn't a whole number of seconds.",
 	Invariants: []string{WrongLease},
 	readable:   "the lock's lease isn't the expiry of a key",
 }, func(s *S) {
@@ -106,8 +106,5 @@ var _ = in(Leasing, "fixed_lease", Scenario{
 		b.release()
 	})
 	s.judge(true, WrongLease)
-	s.judge(b.has(), NotTold)
-	if !s.offers(LossNotices) {
-		s.verdict(NotOffered, NotTold)
-	}
+	s.judgeTold(b.has())
 })

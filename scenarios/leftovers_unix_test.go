@@ -3,14 +3,12 @@
 package scenarios_test
 
 import (
-	"bufio"
 	"context"
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,7 +18,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/locktest/wrong"
 	"github.com/lockladder/lockladder/internal/servers"
-	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -28,55 +25,26 @@ import (
 // are found by it.
 var mark = flag.String("mark", "", "set by the tests of what a run leaves behind")
 
-// ending is how such a run ends.
-const ending = "LOCKLADDER_ENDING"
-
-// TestARunOfOneScenario is the run: bronze, whose keys never expire, in a
-// scenario with a worker process.
+// TestARunOfOneScenario is the run: bronze, whose keys never expire, in a scenario that
+// stops a worker process.
 func TestARunOfOneScenario(t *testing.T) {
 	if *mark == "" {
-		t.Skip("it is run by the tests of what a run leaves behind")
+		t.Skip("it is run by the test of what a run leaves behind")
 	}
-	scenarios.Work(t, wrong.Rung("bronze"))
-	build := func(env scenarios.Env) (scenarios.Lock, error) {
-		if !strings.Contains(env.Key, "warm") {
-			fmt.Println("the scenario has run")
-			if os.Getenv(ending) == "it panics" {
-				time.AfterFunc(4*time.Second, func() { panic("on purpose") })
-			}
-		}
-		return wrong.Rung("bronze")(env)
-	}
-	scenario, flaws := "crash_holding", lock.Flaws("crash_holding: orphaned")
-	if strings.HasPrefix(os.Getenv(ending), "kill -9 while") {
-		scenario, flaws = "paused_holder", nil
-	}
-	if os.Getenv(ending) == "it fails" {
-		flaws = nil
-	}
-	scenarios.Run(t, build, scenarios.Only(scenario), scenarios.Flaws(flaws...),
-		scenarios.WithoutFeatures(scenarios.Renewal),
-		scenarios.RealLease(time.Second),
+	bronze := wrong.Rung("bronze")
+	scenarios.Work(t, bronze)
+	scenarios.Run(t, bronze, scenarios.Only("paused_holder"),
+		scenarios.WithoutFeatures(scenarios.Renewal), scenarios.RealLease(time.Second),
 		scenarios.OnServersOf(servers.Asked(t, *onRedis)))
 }
 
-// begin starts such a run and waits until its scenario has begun.
-func begin(t *testing.T, end, on, temp string) *exec.Cmd {
+// begin starts such a run.
+func begin(t *testing.T, on, temp string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestARunOfOneScenario$",
 		"-mark="+temp)
-	cmd.Env = append(os.Environ(), ending+"="+end, "TMPDIR="+temp,
-		servers.Variable+"="+on)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
+	cmd.Env = append(os.Environ(), "TMPDIR="+temp, servers.Variable+"="+on)
 	require.NoError(t, cmd.Start())
-	lines := bufio.NewScanner(out)
-	for lines.Scan() && lines.Text() != "the scenario has run" {
-	}
-	go func() { // ends with the run
-		for lines.Scan() {
-		}
-	}()
 	return cmd
 }
 
@@ -94,37 +62,25 @@ func processes(t *testing.T, containing string) []string {
 	return found
 }
 
-// endings are the names of the ways in which it ends, and the signals that end it.
-var endings = map[string]syscall.Signal{
-	"it succeeds": 0, "it fails": 0, "it panics": 0, "Ctrl-C": syscall.SIGINT,
-	"kill -9": syscall.SIGKILL, "kill -9 while a worker is stopped": syscall.SIGKILL,
-}
-
-// end lets the run end.
-func end(t *testing.T, cmd *exec.Cmd, name, temp string) {
+// killWhileStopped ends the run as kill -9 does, while its worker is stopped.
+func killWhileStopped(t *testing.T, cmd *exec.Cmd, temp string) {
 	t.Helper()
-	if strings.HasSuffix(name, "stopped") {
-		require.Eventually(t, func() bool {
-			for _, p := range processes(t, temp) {
-				if strings.HasPrefix(p, "T") {
-					return true
-				}
-			}
-			return false
-		}, time.Minute, 10*time.Millisecond, "no worker was ever stopped")
-	}
-	if endings[name] != 0 {
-		require.NoError(t, cmd.Process.Signal(endings[name]))
-	}
-	assert.Equal(t, name != "it succeeds", cmd.Wait() != nil)
+	require.Eventually(t, func() bool {
+		return slices.ContainsFunc(processes(t, temp), func(p string) bool {
+			return strings.HasPrefix(p, "T")
+		})
+	}, time.Minute, 10*time.Millisecond, "no worker was ever stopped")
+	require.NoError(t, cmd.Process.Kill())
 }
 
 // Of somebody's server only the run's own keys are touched, and they are gone
 // afterwards, as are the worker and what watches over the keys. That servers of a run's
-// own end with it is a test of package servers.
+// own end with it is a test of package servers, and that the rest is done however a process
+// ends is one of package process.
 func TestARunLeavesNothingBehindOnSomebodysServer(t *testing.T) {
 	own(t)
-	for name := range endings {
+	for name, killed := range map[string]bool{"it succeeds": false,
+		"kill -9 while a worker is stopped": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx := context.Background()
@@ -144,15 +100,17 @@ func TestARunLeavesNothingBehindOnSomebodysServer(t *testing.T) {
 			}
 
 			temp := t.TempDir()
-			cmd := begin(t, name, "redis://:s3cret@"+r.Addr(), temp)
-			require.NotEmpty(t, processes(t, temp), "the test looks at nothing")
+			cmd := begin(t, "redis://:s3cret@"+r.Addr(), temp)
 			assert.Eventually(t, func() bool {
 				return rdb.DBSize(ctx).Val() > int64(len(theirs))
 			}, time.Minute, time.Millisecond, "the scenario set no key")
 			for _, p := range processes(t, temp) {
 				assert.NotContains(t, p, "s3cret")
 			}
-			end(t, cmd, name, temp)
+			if killed {
+				killWhileStopped(t, cmd, temp)
+			}
+			assert.Equal(t, killed, cmd.Wait() != nil)
 			assert.Eventually(t, func() bool {
 				return len(processes(t, temp)) == 0
 			}, time.Minute, 10*time.Millisecond, "a process is left")

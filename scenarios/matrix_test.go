@@ -6,11 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -24,8 +22,7 @@ import (
 
 // The digests are the same on every machine, with any number of processors and
 // however busy they are: their timelines were recorded in an order that package
-// order alone decides. And the timelines have the commands that the servers saw,
-// which a witness records behind the lab's back.
+// order alone decides.
 func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 	t *testing.T) {
 	if !*generated.Update {
@@ -38,13 +35,8 @@ func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 		for i, rung := range ladder.Rungs {
 			t.Run(rung.Name, func(t *testing.T) {
 				t.Parallel()
-				saw := &witness{known: map[*server.Peer]bool{},
-					worlds: map[string][][]string{}}
 				report := scenarios.Run(t, rung.Build, append(
-					locktest.Options(rung), saw.watches(), scenarios.Worlds(0, 0))...)
-				for _, r := range report {
-					saw.agrees(t, r)
-				}
+					locktest.Options(rung), scenarios.Worlds(0, 0))...)
 				fits(t, report)
 				digests[i] = locktest.Digest(rung.Name, report)
 				reports[i] = report
@@ -122,15 +114,12 @@ func rows(reports []scenarios.Report) string {
 	return text.String()
 }
 
-// A script that is remembered from another scenario is not executed again. Somebody who
-// watches the servers has every script executed.
+// A script that is remembered from another scenario is not executed again.
 func TestRememberedScriptsChangeNoTimeline(t *testing.T) {
 	locktest.Long(t, "it runs every scenario twice")
 	rung := locktest.Find(t, "reentrant/fair")
-	executed := scenarios.Watched(func(string) {},
-		func(int, *server.Peer, string, []string) {})
 	options := append(locktest.Options(rung), scenarios.Worlds(0, 0))
-	assert.Equal(t, scenarios.Run(t, rung.Build, append(options, executed)...),
+	assert.Equal(t, scenarios.Run(t, rung.Build, append(options, scenarios.Executed())...),
 		scenarios.Run(t, rung.Build, options...))
 }
 
@@ -159,63 +148,4 @@ func TestALockMaySendSeveralCommandsForAnAttempt(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, scenarios.Holds, scenarios.Report(results).Verdict("prompt_answers",
 		scenarios.BusyWaiting))
-}
-
-// witness keeps what servers are sent, from when a scenario begins.
-type witness struct {
-	mu       sync.Mutex
-	known    map[*server.Peer]bool // the connections that shook hands
-	scenario string                // that is running
-	worlds   map[string][][]string // of a scenario
-}
-
-func (w *witness) watches() scenarios.Option {
-	return scenarios.Watched(w.begin, w.see)
-}
-
-func (w *witness) begin(scenario string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.scenario = scenario
-	w.worlds[scenario] = append(w.worlds[scenario], nil)
-}
-
-func (w *witness) see(node int, from *server.Peer, command string, args []string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch command {
-	case "HELLO", "CLIENT", "PING":
-		w.known[from] = true
-		return
-	}
-	text := strings.Join(append([]string{command}, args...), " ")
-	// The lab itself unsubscribes a connection that has ended, from everything,
-	// and warms up the next world.
-	worlds := w.worlds[w.scenario]
-	if !w.known[from] || len(worlds) == 0 || text == "UNSUBSCRIBE" ||
-		strings.Contains(text, ":warm:") {
-		return
-	}
-	last := len(worlds) - 1
-	worlds[last] = append(worlds[last], fmt.Sprintf("%d %s", node, text))
-}
-
-// agrees compares what was recorded of a scenario with what the servers were
-// sent: commands inside scripts and the drivers' handshakes are told apart by
-// who sent them.
-func (w *witness) agrees(t *testing.T, r scenarios.Result) {
-	t.Helper()
-	if r.Sequence == nil {
-		return // not offered: nothing was run
-	}
-	var recorded []string
-	for _, e := range r.Sequence {
-		if e.Command != "" && !strings.HasPrefix(e.Reply, "READONLY") { // the lab answered it
-			recorded = append(recorded, fmt.Sprintf("%d %s", e.Node, e.Command))
-		}
-	}
-	require.True(t, slices.ContainsFunc(w.worlds[r.Scenario], func(world []string) bool {
-		return slices.Equal(world, recorded)
-	}), "%s: the timeline has %d commands\n%s\nand the servers saw\n%s",
-		r.Scenario, len(recorded), recorded, w.worlds[r.Scenario])
 }

@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/lab/node"
 	"github.com/lockladder/lockladder/internal/site/recording"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 // Option says something about the lock that is run.
@@ -43,14 +43,10 @@ type settings struct {
 	known  *known
 	origin bool
 
-	// For the test that holds the timeline against what servers executed.
-	seen  func(node int, from *server.Peer, command string, args []string)
-	began func(scenario string)
-
 	// For the test of a lock that asks without end: after how many times.
 	most int
 
-	// For a second pass in a world that differs a little.
+	// Of a world that differs from the usual one.
 	lease  time.Duration
 	key    string
 	driver func(*redis.Options)
@@ -234,4 +230,52 @@ func judges(f Flaw) error {
 			strings.Join(all, ", "), f.Invariant)
 	}
 	return err
+}
+
+// Offered are the options for a lock that is a program, from what it says it offers. Its
+// Build is the program's.
+func Offered(p *protocol.Program) []Option {
+	options := []Option{Nodes(p.Nodes()), machineClock(), Keys(p.Keys), Keeps(p.Keeps)}
+	if p.Readers("") != "" {
+		options = append(options, Readers(p.Readers))
+	}
+	for feature, name := range map[protocol.Feature]Feature{
+		protocol.Renewal: Renewal, protocol.FixedLease: FixedLeases,
+		protocol.LossNotices: LossNotices, protocol.Reentry: Reentry,
+	} {
+		if !p.Offers(feature) {
+			options = append(options, WithoutFeatures(name))
+		}
+	}
+	return options
+}
+
+// ReadFlaws reads a file with what a lock is known to break, one "scenario: invariant" a
+// line; # begins a comment. A line that begins with the word "sometimes" has what the
+// lock breaks in some runs only. Its errors are one line, which says where the file is
+// wrong and what would be right.
+func ReadFlaws(text string) (always, sometimes []Flaw, err error) {
+	for i, line := range strings.Split(text, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		line, chance := strings.CutPrefix(line, "sometimes ")
+		scenario, invariant, ok := strings.Cut(line, ":")
+		if !ok {
+			return nil, nil, fmt.Errorf("line %d: %q should be \"scenario: invariant\"",
+				i+1, line)
+		}
+		flaw := Flaw{Scenario: strings.TrimSpace(scenario),
+			Invariant: strings.TrimSpace(invariant)}
+		if err := judges(flaw); err != nil {
+			return nil, nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+		if chance {
+			sometimes = append(sometimes, flaw)
+		} else {
+			always = append(always, flaw)
+		}
+	}
+	return always, sometimes, nil
 }

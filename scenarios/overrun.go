@@ -14,12 +14,7 @@ var _ = in(Overrun, "overrun_overlap", Scenario{
 	Invariants: []string{TwoHolders},
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
-	s.play(a.holds(15*second), func() {
-		b.at(second)
-		b.acquire(30 * second)
-		b.work(second)
-		b.release()
-	})
+	s.play(a.holds(15*second), b.waitsAndWorks(second, 30*second, second))
 	s.judge(true, TwoHolders)
 })
 
@@ -53,9 +48,9 @@ var _ = in(Overrun, "paused_holder", Scenario{
 var _ = in(Overrun, "late_grant", Scenario{
 	Summary: "The reply of the last command of A's acquire comes at 12 s, and B got" +
 		" the lock at about 10 s: A must not believe that it holds it. Also: the" +
-		" request reaches the server at 11 s and is answered at once; who" +
-		" refuses such a grant must give it back, so that B gets in within 1 s." +
-		" On several nodes: every node answers after 2.9 s.",
+		" request reaches the server at 11 s and is answered at once; if A" +
+		" doesn't want the lock any more, it must give it back, so that B gets in" +
+		" within 1 s. On several nodes: every node answers after 2.9 s.",
 	Invariants: []string{TwoHolders, Orphaned},
 }, func(s *S) {
 	if s.settings.nodes > 1 {

@@ -13,8 +13,8 @@ import (
 var _ = in(Ownership, "overrun_release", Scenario{
 	Summary: "A works for 15 s on a lease of 10 s. B gets the lock at about 10 s" +
 		" and works for 15 s. A unlocks at 15 s. From that moment C waits for the" +
-		" lock, for up to 3 s. B and C must not be inside together. (A and B are" +
-		" inside together too, but that is for the scenario overrun_overlap.)",
+		" lock, for up to 3 s. B and C must not hold it together. (A and B do, but" +
+		" that is for the scenario overrun_overlap.)",
 	Invariants: []string{ForeignRelease, TwoHolders},
 }, func(s *S) {
 	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
@@ -23,12 +23,7 @@ var _ = in(Ownership, "overrun_release", Scenario{
 		a.overlaps()
 		a.at(15*second, b.has)
 		a.release()
-	}, func() {
-		b.at(second)
-		b.acquire(30 * second)
-		b.work(15 * second)
-		b.release()
-	}, func() {
+	}, b.waitsAndWorks(second, 30*second, 15*second), func() {
 		if !s.readable() {
 			return // there a grant is seen before the delete that made way
 		}
@@ -90,12 +85,8 @@ var _ = in(Ownership, "slow_release", Scenario{
 	a, b := s.actor("A"), s.actor("B")
 	s.start()
 	a.Fault(lab.Release, 1, lab.Fault{Deliver: 12 * second, Until: b.has})
-	s.run(a.holds(s.sooner(9500*time.Millisecond, 5*second)), func() {
-		b.at(second)
-		b.acquire(30 * second)
-		b.work(8 * second)
-		b.release()
-	})
+	s.run(a.holds(s.sooner(9500*time.Millisecond, 5*second)),
+		b.waitsAndWorks(second, 30*second, 8*second))
 	// On real servers A's command waits for B, but not for a lease that
 	// was renewed.
 	s.judge(b.heldBefore(s.sooner(12*second, 13*second)), ForeignRelease)

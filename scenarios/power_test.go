@@ -69,8 +69,7 @@ func TestWorldsCatchOtherWrongLocks(t *testing.T) {
 	locktest.WhenNamed(t, "it takes minutes: go test ./scenarios -v -timeout 1h -run WorldsCatch")
 	p := newPower(t)
 	for _, m := range wrong.All {
-		if m.Build == nil || m.Killers == nil && m.Walk == nil ||
-			m.Name == "a mutex in each of four services" { // which belong to one world
+		if m.Build == nil || m.Killers == nil && m.Walk == nil {
 			continue
 		}
 		t.Run(m.Name, func(t *testing.T) {

@@ -55,12 +55,7 @@ var _ = in(Process, "two_owners_one_process", Scenario{
 						" lock since %.3f, has lost it", a2.grantedAt.Seconds())
 				}
 			})
-		}, func() {
-			a2.at(second)
-			a2.acquire(30 * second)
-			a2.work(8 * second)
-			a2.release()
-		})
+		}, a2.waitsAndWorks(second, 30*second, 8*second))
 		s.judge(a2.heldBefore(a.freedAt), ForeignRelease)
 	})
 	if s.exact() {
@@ -129,15 +124,10 @@ func (s *S) tenantsLock() {
 // forTenant are the settings of a world in which a lock's keys have a prefix, and the
 // driver does not look at deadlines.
 func (s settings) forTenant() settings {
-	keys, keeps, driver := s.keys, s.keeps, s.driver
+	keys, keeps := s.keys, s.keeps
 	s.keys = func(name string) []string { return tenants(keys(name)) }
 	s.keeps = func(name string) []string { return tenants(keeps(name)) }
-	s.driver = func(o *redis.Options) {
-		if driver != nil {
-			driver(o)
-		}
-		o.ContextTimeoutEnabled = false
-	}
+	s.driver = func(o *redis.Options) { o.ContextTimeoutEnabled = false }
 	return s
 }
 
@@ -166,7 +156,7 @@ var _ = in(Process, "lost_lease_passed_on", Scenario{
 	Summary: "A holds the lock, and A2 and A3 wait in its process. Just after a" +
 		" renewal an operator deletes the lock, and B, in another process, takes it" +
 		" and works until 12 s. A unlocks when it's told of the loss, if it is. A2" +
-		" and A3 must not be inside together with B.",
+		" and A3 must not hold the lock together with B.",
 	Invariants: []string{TwoHolders},
 }, func(s *S) {
 	s.pollEvery(second)

@@ -129,8 +129,8 @@ func (s *S) waitingWriterDies() {
 	s.play(a.reads.holds(3*second), func() {
 		b.at(4 * second)
 		if b.reads.acquire(time.Minute) != nil {
-			b.report(Orphaned, "C died while it waited to write, nobody is"+
-				" inside, and B waits to read since %.3f",
+			b.report(Orphaned, "C died while it waited to write, nobody"+
+				" holds the lock, and B waits to read since %.3f",
 				(4*second + b.phase).Seconds())
 			return
 		}
@@ -174,10 +174,8 @@ var _ = in(Sharing, "reader_overrun", Scenario{
 		b.release()
 	}, c.comesFree(32*second, s.patience(second), "B has unlocked, and A's read lock is"+
 		" long over"))
-	s.judge(b.has(), NotTold, FalseSuccess, Orphaned)
-	if !s.offers(LossNotices) {
-		s.verdict(NotOffered, NotTold)
-	}
+	s.judgeTold(b.has())
+	s.judge(b.has(), FalseSuccess, Orphaned)
 })
 
 var _ = in(Sharing, "reader_failover", Scenario{

@@ -75,7 +75,7 @@ var _ = in(Sharing, "readers_together", Scenario{
 				x.Until(cast[i-1].reads.has, lease)
 			}
 			if granted, err := x.reads.try(); !granted {
-				x.report(Unavailable, "only readers are inside, and %s's"+
+				x.report(Unavailable, "only readers hold the lock, and %s's"+
 					" TryRLock returns %v, %s", x.Name, granted,
 					outcome(err))
 				return

@@ -36,12 +36,19 @@ func own(t *testing.T) {
 	t.Parallel()
 }
 
+// On servers of our own, a rung from the watchdog on has the rights that its doc.go names,
+// and comes through TLS.
 func TestEveryRungBreaksTheSameOnRealServers(t *testing.T) {
 	if *onRedis == "" {
 		t.Skip("real servers are asked for with -redis auto")
 	}
 	all := servers.Asked(t, *onRedis)
-	locktest.OnServers(t, func(ladder.Rung) scenarios.RealServers { return all })
+	locktest.OnServers(t, func(rung ladder.Rung) scenarios.RealServers {
+		if *onRedis != servers.Auto {
+			return all
+		}
+		return locktest.WithRights(t, all, "..", rung)
+	})
 }
 
 // borrowed counts how often servers are borrowed of a pool.

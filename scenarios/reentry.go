@@ -87,7 +87,7 @@ func (a *actor) enterAgain(patience time.Duration) bool {
 // mustKeep judges that the fencing token is still the grant's.
 func (a *actor) mustKeep(token uint64) {
 	if now := a.token(); now != token {
-		a.report(WrongToken, "the fencing token of one grant was %d and is %d",
+		a.report(WrongToken, "the fencing token of one acquisition was %d and is %d",
 			token, now)
 	}
 }
@@ -124,7 +124,7 @@ var _ = in(Reentrant, "lost_reply", Scenario{
 			return
 		}
 		if token = a.token(); a.fenced() && !s.follows(before, token) {
-			a.report(WrongToken, "B's grant had token %d, and A holds the"+
+			a.report(WrongToken, "B's lock had token %d, and A holds the"+
 				" next one with token %d", before, token)
 		}
 		a.at(7 * second)
@@ -152,7 +152,7 @@ var _ = in(Reentrant, "lost_reply", Scenario{
 			return
 		}
 		if a.fenced() && !s.follows(token, b.token()) {
-			b.report(WrongToken, "A's grant had token %d, and B holds the"+
+			b.report(WrongToken, "A's lock had token %d, and B holds the"+
 				" next one with token %d", token, b.token())
 		}
 		b.release()

@@ -63,6 +63,14 @@ var _ = in(Loss, "lost_lease_told", Scenario{
 	})
 })
 
+// judgeTold is judge for NotTold, of a lock that may tell nobody of a loss.
+func (s *S) judgeTold(arose bool) {
+	s.judge(arose, NotTold)
+	if !s.offers(LossNotices) {
+		s.verdict(NotOffered, NotTold)
+	}
+}
+
 // losesLock runs lost_lease_told with a holder of either kind.
 func (s *S) losesLock(a *actor) {
 	s.operates("deletes", s.deleteLock, afterRenewal)
@@ -206,9 +214,9 @@ func (s *S) renewalThenUnlock(renewal lab.Fault) {
 var _ = in(Loss, "renewal_reacquires", Scenario{
 	Summary: "A's key vanishes while A works. B locks and unlocks before A's next" +
 		" renewal: the key stays free. Also: B still holds the lock when A's" +
-		" renewal comes, and its grant and lease are untouched. Also: the key" +
+		" renewal comes, and B's lock and lease are untouched. Also: the key" +
 		" vanishes during A's second renewal, of which the command that extends the" +
-		" lease reaches the server after B's grant.",
+		" lease reaches the server when B has the lock.",
 	Invariants: []string{Orphaned, ForeignRenewal},
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
@@ -436,8 +444,8 @@ func closed(c <-chan struct{}) bool {
 
 var _ = in(Loss, "renewal_hangs", Scenario{
 	Summary: "One renewal hangs: it's neither executed nor answered, and everything" +
-		" after it works. A works for 15 s while B waits. Also: from the grant" +
-		" on, every other reply to A takes a tenth of the lease.",
+		" after it works. A works for 15 s while B waits. Also: once A has the" +
+		" lock, every other reply to A takes a tenth of the lease.",
 	Invariants: []string{TwoHolders},
 	features:   []Feature{Renewal},
 }, func(s *S) {

@@ -221,15 +221,11 @@ func (u unfit) Unwrap() error { return u.error }
 // would say so.
 var errUnseen = errors.New("the lock was granted")
 
-func isUnfit(err error) bool {
-	_, ok := errors.AsType[unfit](err)
-	return ok
-}
-
 // isHopeless says whether other scenarios would fail for the same reason. A stuck lock
 // still runs, besides.
 func isHopeless(err error) bool {
-	return isUnfit(err) || slices.ContainsFunc([]error{errUnseen, order.ErrStuck,
+	_, unfit := errors.AsType[unfit](err)
+	return unfit || slices.ContainsFunc([]error{errUnseen, order.ErrStuck,
 		order.ErrEndless, lab.ErrConnections}, func(reason error) bool {
 		return errors.Is(err, reason)
 	})
@@ -368,9 +364,6 @@ func (s *S) start() {
 		return
 	}
 	s.Record()
-	if began := s.settings.began; began != nil {
-		began(s.scenario.Name)
-	}
 	if s.scenario.Family == Sharing && s.actors[0].readWrite() == nil {
 		s.verdict(DoesNotArise, s.scenario.Invariants...)
 		s.absent, s.settled = true, true

@@ -30,10 +30,7 @@ var _ = in(Waiting, "prompt_answers", Scenario{
 		" about the lock",
 }, func(s *S) {
 	s.callsAreTimed()
-	// A driver with timeouts of its own ends a call when it likes.
-	if s.settings.driver == nil {
-		s.World(s.nothingIsAnswered)
-	}
+	s.World(s.nothingIsAnswered)
 })
 
 func (s *S) callsAreTimed() {

@@ -1,4 +1,4 @@
-// Each grant has its own token: GET, compare, DEL.
+// Each acquisition has its own token: GET, compare, DEL.
 let mine = '';
 
 function* tryLock() {

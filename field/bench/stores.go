@@ -8,6 +8,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 
 	"github.com/lockladder/lockladder/field/etcd"
 	"github.com/lockladder/lockladder/field/mysql"
@@ -181,8 +182,8 @@ func startEtcd(ctx context.Context) (*clientv3.Client, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err := etcd.Open(ctx, clientv3.Config{
-		Endpoints: []string{"http://" + server.Addr()}})
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{"http://" + server.Addr()}, Logger: zap.NewNop()})
 	if err != nil {
 		server.Stop()
 		return nil, nil, err

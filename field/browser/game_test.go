@@ -5,11 +5,14 @@ package browser
 import (
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
 // gaming is what a reader sees of a level.
@@ -69,14 +72,9 @@ type graph struct {
 	}
 }
 
-// levels are the addresses of all levels, in their order.
-func (s *stage) levels() []string {
-	s.t.Helper()
-	s.visits(s.site + "/docs/levels.md")
-	all := shows[[]string](s, `Array.from(document.querySelectorAll(
-		'main ol a[href*="#level="]')).map(a => a.href)`)
-	require.Len(s.t, all, 15)
-	return all
+// levelOf is the address of a rung's level.
+func levelOf(rung, invariant string) string {
+	return "/docs/levels/" + rung + ".json#level=" + invariant
 }
 
 // level opens a level after the actions of a schedule.
@@ -85,7 +83,7 @@ func (s *stage) level(address, schedule string) gamed {
 	if schedule != "" {
 		address += "&" + url.Values{"s": {schedule}}.Encode()
 	}
-	s.loads(address)
+	s.visits(s.site + address)
 	return s.game("")
 }
 
@@ -98,11 +96,11 @@ func (s *stage) game(what string) gamed {
 	return g
 }
 
-// picks takes an action by its button.
-func (s *stage) picks(action string) gamed {
+// picks takes actions by their buttons, one after the other.
+func (s *stage) picks(actions string) gamed {
 	s.t.Helper()
-	return s.game(fmt.Sprintf("g.querySelector(%q).click()",
-		fmt.Sprintf(".choices button[data-action='%s']", action)))
+	return s.game(fmt.Sprintf("for (const a of %q.split(' ')) {"+
+		" g.querySelector(`.choices button[data-action='${a}']`).click(); }", actions))
 }
 
 func (s *stage) presses(button string) gamed {
@@ -124,12 +122,17 @@ func (s *stage) reasons(level, nth int) gamed {
 // and of a phone.
 func TestEveryLevelCanBeSolved(t *testing.T) {
 	s := newStage(t)
-	for i, address := range s.levels() {
+	s.visits(s.site + "/docs/levels.md")
+	levels := shows[[]string](s, `Array.from(document.querySelectorAll(
+		'main ol a[href*="#level="]')).map(a => a.pathname + a.hash)`)
+	require.Len(t, levels, 15)
+	for i, address := range levels {
 		for _, width := range []int64{390, 1280} {
 			if testing.Short() && i%3 > 0 {
 				continue
 			}
 			s.sized(width, 800)
+			s.loads(s.site + address)
 			seen := s.level(address, "once: A> A<")
 			assert.LessOrEqual(t, max(seen.Wide, seen.Unseen), 0, "%s, %d", address, width)
 			assert.LessOrEqual(t, seen.Below, 800, "%s, %d", address, width)
@@ -156,11 +159,8 @@ func TestEveryLevelCanBeSolved(t *testing.T) {
 		}
 		assert.Equal(t, "open", begin.State)
 		assert.Contains(t, claimed.Advice, "It can be broken: "+best.Failing)
-		won := begin
-		for _, action := range strings.Fields(best.Schedule)[1:] {
-			require.Contains(t, won.Choices, action)
-			won = s.picks(action)
-		}
+		_, actions, _ := strings.Cut(best.Schedule, ": ")
+		won := s.picks(actions)
 		assert.Equal(t, "won", won.State, address)
 		assert.Contains(t, won.Verdict, fmt.Sprintf("You broke it: %s. %d actions, which is"+
 			" the fewest", invariant, best.Steps))
@@ -172,25 +172,36 @@ func TestEveryLevelCanBeSolved(t *testing.T) {
 	}
 }
 
-func TestAScheduleIsInTheAddressAndTakenBack(t *testing.T) {
+// A level is played by keys, whose schedule is in the address and can be taken back. A win
+// leads the keyboard and a screen reader on.
+func TestALevelIsPlayedByKeys(t *testing.T) {
 	s := newStage(t)
-	gold := s.levels()[3]
-	s.level(gold, "")
-	s.picks("A>")
-	moved := s.picks("A<")
+	s.level(levelOf("gold", "two-holders"), "")
+	moved := s.picks("A> A<")
 	assert.Equal(t, 3, moved.Rows)
 	assert.Contains(t, moved.Hash, url.Values{"s": {"once: A> A<"}}.Encode())
-	again := s.level(gold, "once: A> A<")
-	assert.Equal(t, moved.Choices, again.Choices)
-	assert.Equal(t, moved.Facts, again.Facts)
 	assert.Equal(t, 2, s.presses("undo").Rows)
 	assert.Equal(t, 1, s.presses("restart").Rows)
+	again := s.level(levelOf("gold", "two-holders"), "once: A> A<")
+	assert.Equal(t, moved.Choices, again.Choices)
+	assert.Equal(t, moved.Facts, again.Facts)
 	pasted := s.game("const i = g.querySelector('input'); i.value = 'gold/once: A> A< E';" +
 		" i.dispatchEvent(new Event('change'))")
 	assert.Equal(t, 4, pasted.Rows)
-	wrong := s.level(gold, "once: A> B=")
+	wrong := s.level(levelOf("gold", "two-holders"), "once: A> B=")
 	assert.Equal(t, "B= is not possible after A>.", wrong.Advice)
 	assert.Equal(t, 2, wrong.Rows)
+
+	s.level(levelOf("bronze", "orphaned"), "")
+	const key = "g.querySelector('.choices').dispatchEvent(new KeyboardEvent('keydown'," +
+		" {key: %q, bubbles: true, cancelable: true}))"
+	assert.Equal(t, 2, s.game(fmt.Sprintf(key, "1")).Rows)
+	assert.Equal(t, 1, s.game(fmt.Sprintf(key, "ArrowLeft")).Rows)
+	assert.Equal(t, 1, s.game(fmt.Sprintf(key, "9")).Rows, "there is no ninth choice")
+	assert.Equal(t, "Next: Between two commands →", s.picks("A> Ax").Focus)
+	assert.Contains(t, shows[string](s, `document.getElementById(
+		document.activeElement.getAttribute('aria-describedby')).innerText`),
+		"You broke it: orphaned.")
 }
 
 // Hints say how far it is, whose turn it is, and which action leads to the goal. The third
@@ -198,8 +209,7 @@ func TestAScheduleIsInTheAddressAndTakenBack(t *testing.T) {
 // nothing leads there any more.
 func TestALevelHelps(t *testing.T) {
 	s := newStage(t)
-	levels := s.levels()
-	g := s.level(levels[4], "")
+	g := s.level(levelOf("gold", "foreign-release"), "")
 	for n := 7; g.State != "won"; n-- {
 		assert.Contains(t, s.presses("hint").Advice, fmt.Sprintf("%d action", n))
 		assert.Regexp(t, `^It is (A|B|the clock)'s turn\.`, s.presses("hint").Advice)
@@ -207,58 +217,35 @@ func TestALevelHelps(t *testing.T) {
 		g = s.game("g.querySelector('.choices .hinted').click()")
 	}
 	assert.Contains(t, g.Verdict, "You broke it: foreign release")
-	stuck := s.level(levels[0], "once: A> A< A= A= A> A< B> B< B= B= B> B<")
+	stuck := s.level(levelOf("bronze", "orphaned"), "once: A> A< A= A= A> A< B> B< B= B= B> B<")
 	assert.Equal(t, "Nothing can be broken from here on: undo, or restart.", stuck.Verdict)
 }
 
-// A level is played by keys, and a win leads the keyboard and a screen reader on.
-func TestALevelIsPlayedByKeys(t *testing.T) {
-	s := newStage(t)
-	first := s.levels()[0]
-	s.level(first, "")
-	const key = "g.querySelector('.choices').dispatchEvent(new KeyboardEvent('keydown'," +
-		" {key: %q, bubbles: true, cancelable: true}))"
-	assert.Equal(t, 2, s.game(fmt.Sprintf(key, "1")).Rows)
-	assert.Equal(t, 1, s.game(fmt.Sprintf(key, "ArrowLeft")).Rows)
-	assert.Equal(t, 1, s.game(fmt.Sprintf(key, "9")).Rows, "there is no ninth choice")
-	s.picks("A>")
-	assert.Equal(t, "Next: Between two commands →", s.picks("Ax").Focus)
-	assert.Contains(t, shows[string](s, `document.getElementById(
-		document.activeElement.getAttribute('aria-describedby')).innerText`),
-		"You broke it: orphaned.")
-}
-
 // What is under way is seen: a client that crashes has sent its next command before.
-// Scripts have their names.
+// Scripts have their names. The code shows where each client waits: for a command's reply,
+// or before its next call, from the start.
 func TestWhatIsUnderWayIsSeen(t *testing.T) {
 	s := newStage(t)
-	levels := s.levels()
-	granted := s.level(levels[1], "once: A> A<")
+	granted := s.level(levelOf("silver", "orphaned"), "once: A> A<")
 	assert.Contains(t, granted.Texts, "A's PEXPIRE arrives at Redis")
 	assert.Contains(t, granted.Texts, "A crashes, after it has sent its PEXPIRE")
 	assert.Contains(t, s.picks("Ax").Sent, "PEXPIRE lock:stock 10000, sent")
-	script := s.level(levels[13], "")
+	script := s.level(levelOf("diamond/fenced", "stale-write"), "")
 	assert.Contains(t, script.Texts, "A's acquire.lua arrives at Redis")
 	assert.Contains(t, script.Sent, "EVALSHA acquire.lua lock:stock A")
-	dead := s.level(levels[5], "once: A> A< A= Ax")
-	assert.Contains(t, dead.Texts, "A's request, sent before, writes to the storage")
-	assert.Contains(t, s.picks("A=").Lanes, "writes 1")
-	late := s.level(levels[13], "once: A> A< A= B> B< E B> B< B= A= B=")
+	late := s.level(levelOf("diamond/fenced", "stale-write"), "once: A> A< A= B> B< E B> B< B= A= B=")
 	assert.Contains(t, late.Lanes, "writes, and the storage refuses it")
 	assert.Empty(t, late.Broken)
-}
+	dead := s.level(levelOf("gold", "lost-update"), "once: A> A< A= Ax")
+	assert.Contains(t, dead.Texts, "A's request, sent before, writes to the storage")
+	assert.Contains(t, s.picks("A=").Lanes, "writes 1")
 
-// The code shows where each client waits: for a command's reply, or before its next
-// call. From the start it does.
-func TestTheCodeShowsWhereEachClientWaits(t *testing.T) {
-	s := newStage(t)
-	levels := s.levels()
-	const asks = `granted, err := l.rdb.SetNX(ctx, l.key, "locked", 0).Result()`
-	assert.Equal(t, []string{"A: " + asks, "B: " + asks}, s.level(levels[0], "").Waits)
 	assert.Equal(t, []string{
 		"A: func (l *Lock) Unlock(ctx context.Context) error {",
 		"B: func (l *Lock) TryLock(ctx context.Context) (bool, error) {",
-	}, s.level(levels[3], "once: A> A< B> B<").Waits)
+	}, s.level(levelOf("gold", "two-holders"), "once: A> A< B> B<").Waits)
+	const asks = `granted, err := l.rdb.SetNX(ctx, l.key, "locked", 0).Result()`
+	assert.Equal(t, []string{"A: " + asks, "B: " + asks}, s.level(levelOf("bronze", "orphaned"), "").Waits)
 }
 
 // arrow clicks what the picture has for an action.
@@ -278,7 +265,7 @@ const cutOff = `Array.from(document.querySelectorAll('.game .next')).filter(a =>
 // line. The next rung gets the same schedule, and shows where it differs.
 func TestAWinIsExplainedAndPlayedAgainstTheNextRung(t *testing.T) {
 	s := newStage(t)
-	s.level(s.levels()[0], "")
+	s.level(levelOf("bronze", "orphaned"), "")
 	s.arrow("A>")
 	won := s.arrow("Ax")
 	assert.Contains(t, won.Cards, "The key is A's since step 1, and has no expiry. A crashed"+
@@ -297,10 +284,41 @@ func TestAWinIsExplainedAndPlayedAgainstTheNextRung(t *testing.T) {
 	assert.Contains(t, s.game("").Cards, "SET lock:stock locked EX 10 NX")
 
 	// Another value in the key is no other step.
-	s.level(s.levels()[4], "once: A> A< A= A= E B> A>")
+	s.level(levelOf("gold", "foreign-release"), "once: A> A< A= A= E B> A>")
 	s.runs("document.querySelector('.game .same').click()")
 	comes(s, `document.querySelector('.game .compared p')?.innerText ?? ''`,
 		func(c *assert.CollectT, says string) {
 			assert.Contains(c, says, "platinum differs from gold in step 7.")
 		})
+}
+
+// A graph of such a lock is a level for each invariant, and what is done there
+// leaves the reader's progress on the ladder alone. A walk that didn't reach its end is no
+// proof.
+func TestAGraphOfAnOwnLockIsALevel(t *testing.T) {
+	walked := func(states int) (*stage, explore.Report) {
+		dir := t.TempDir()
+		report := explore.Run(t, buildOwn, explore.Bounds{Expiries: 1, States: states,
+			Programs: []explore.Program{explore.Once}}, explore.Record(dir))
+		return opens(t, filepath.Join(dir, "once.json")), report
+	}
+	s, report := walked(0)
+	best, found := report.Failure(explore.ForeignRelease)
+	require.True(t, found)
+	won := s.level("/opened#level=foreign-release", best.Schedule)
+	assert.Equal(t, "won", won.State)
+	assert.Contains(t, won.Verdict, fmt.Sprintf("%d actions, which is the fewest", best.Steps))
+	assert.Equal(t, `explore.Replay(t, build, bounds, "`+best.Schedule+`")`, won.Command)
+	assert.Equal(t, 1, won.Solved)
+	next := s.game("g.querySelector('.next').click()")
+	assert.Contains(t, next.Title, "Foreign renewal")
+	assert.Contains(t, s.presses("no schedule").Verdict, "✓ proved: 0 of ")
+	assert.Zero(t, shows[int](s, `localStorage.length`))
+	assert.LessOrEqual(t, next.Wide, 0)
+
+	s, _ = walked(20)
+	s.level("/opened#level=orphaned", "")
+	claimed := s.presses("no schedule")
+	assert.NotContains(t, claimed.Verdict, "proved")
+	assert.Contains(t, claimed.Advice, "the explorer stopped after")
 }

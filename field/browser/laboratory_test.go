@@ -4,7 +4,6 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -23,7 +22,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site"
-	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
 // experimenting is what a reader sees of the laboratory.
@@ -65,7 +63,7 @@ func newBench(t *testing.T) workbench {
 }
 
 // file is a file of the laboratory's program, for which the site may have to compile it.
-func (b workbench) file(name string) []byte {
+func (b workbench) file(name string) string {
 	b.t.Helper()
 	response, err := http.Get(b.site + "/assets/laboratory/" + name)
 	require.NoError(b.t, err)
@@ -73,13 +71,14 @@ func (b workbench) file(name string) []byte {
 	content, err := io.ReadAll(response.Body)
 	require.NoError(b.t, err)
 	require.Equal(b.t, http.StatusOK, response.StatusCode, "%.200s", content)
-	return content
+	return string(content)
 }
 
-// asks opens the laboratory with what an address says.
+// asks asks the laboratory what an address says. The program is loaded once a tab.
 func (b workbench) asks(hash url.Values) experiment {
 	b.t.Helper()
-	b.loads(b.site + "/docs/lab.md#" + hash.Encode())
+	b.runs("const l = document.querySelector('.laboratory'); if (l) { l.dataset.state = 'asked'; }")
+	b.visits(b.site + "/docs/lab.md#" + hash.Encode())
 	return b.settles()
 }
 
@@ -109,14 +108,6 @@ func (b workbench) tries(what string) experiment {
 	return b.settles()
 }
 
-// sets types a number into a field and runs the scenario.
-func (b workbench) sets(field, value string) experiment {
-	b.t.Helper()
-	return b.tries(fmt.Sprintf("l.querySelector(%q).value = %q;"+
-		" l.querySelector('.settings').requestSubmit()",
-		"input[aria-label^='"+field+"']", value))
-}
-
 // presses presses the button with a text.
 func (b workbench) presses(text string) experiment {
 	b.t.Helper()
@@ -124,143 +115,127 @@ func (b workbench) presses(text string) experiment {
 		"b => b.innerText === %q && b.offsetParent).click()", text))
 }
 
+// change has an element of the laboratory take a value, as a reader's choice does.
+const change = "const e = %s; e.value = %q; e.dispatchEvent(new Event('change'));"
+
+// rewind shows the first step of the run.
+const rewind = "l.querySelector('button[aria-label=\"to the beginning\"]').click();" +
+	" l.dataset.state = 'ready'"
+
 var overrun = url.Values{"rung": {"gold"}, "scenario": {"overrun_release"},
 	"invariant": {"foreign release"}}
 
-func TestARungPageLeadsToTheLaboratory(t *testing.T) {
-	b := newBench(t)
-	assert.Less(t, len(b.file(site.ProgramFile)), 6_000_000)
-	licenses := string(b.file("LICENSES.txt"))
-	for _, of := range []string{"Go go", "github.com/redis/go-redis/v9",
-		"github.com/alicebob/miniredis/v2", "github.com/yuin/gopher-lua"} {
-		assert.Contains(t, licenses, "\n"+of)
-	}
-	b.visits(b.site + "/" + goldPage)
-	assert.False(t, shows[bool](b.stage, `performance.getEntriesByType('resource').some(
-		r => r.name.includes('laboratory/') || r.name.includes('worker'))`), "nothing is loaded before it is asked for")
-	b.visits(shows[string](b.stage, `document.querySelector('.player .what-if').href`))
-	assert.Contains(t, b.settles().Outcome, "foreign release: breaks, 15.008 s: A's DEL")
-}
-
-// The page describes the run that it shows, with its numbers, and so does its address.
+// A rung's page leads there, and nothing is loaded before. The page describes the run that it
+// shows, with its numbers, and so does its address. The keyboard is enough, and a phone.
 func TestAChangedNumberMakesAnotherRun(t *testing.T) {
 	b := newBench(t)
-	assert.Contains(t, b.asks(overrun).Outcome, "foreign release: breaks")
-	e := b.sets("lease", "60")
+	assert.Less(t, len(b.file(site.ProgramFile)), 6_000_000)
+	for _, of := range []string{"Go go", "github.com/redis/go-redis/v9",
+		"github.com/alicebob/miniredis/v2", "github.com/yuin/gopher-lua"} {
+		assert.Contains(t, b.file("LICENSES.txt"), "\n"+of)
+	}
+	b.sized(390, 900)
+	b.visits(b.site + "/" + goldPage)
+	assert.False(t, shows[bool](b.stage, `performance.getEntriesByType('resource').some(
+		r => r.name.includes('laboratory/') || r.name.includes('worker'))`))
+	b.visits(shows[string](b.stage, `document.querySelector('.player .what-if').href`))
+	assert.Contains(t, b.settles().Outcome, "foreign release: breaks, 15.008 s: A's DEL")
+	sets := func(lease string) experiment {
+		return b.tries(fmt.Sprintf("const i = l.querySelector('input[aria-label^=lease]'); i.focus();"+
+			" i.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}));"+
+			" i.value = %q; i.form.requestSubmit()", lease))
+	}
+	e := sets("60")
 	assert.Equal(t, "With a lease of 60 s gold survives 15 s of work. Now make the work longer.",
 		e.Outcome)
-	assert.Contains(t, e.Hash, "lease=60")
+	assert.Contains(t, e.Summary, "This run has a lease of 60 s.")
+	assert.LessOrEqual(t, e.Wide, 0, "the page is wider than a phone")
 	assert.Equal(t, "60", shows[string](b.stage, `Array.from(document.querySelectorAll(
 		'.laboratory .changed input'), i => i.value).join()`), "the number that is changed is marked")
-	assert.Contains(t, b.sets("lease", "0").Outcome,
-		"the lease is 0 s, it must be from 0.001 to 3600 s")
+	assert.Contains(t, b.tries(rewind).Dropper, "EX 60 NX")
+	assert.Equal(t, "/docs/lab.md", shows[string](b.stage, `location.pathname`), "an arrow in a field turns no page")
+	shared, err := url.ParseQuery(strings.TrimPrefix(e.Hash, "#"))
+	require.NoError(t, err)
+	assert.Contains(t, sets("0").Outcome, "the lease is 0 s, it must be from 0.001 to 3600 s")
 	assert.Contains(t, b.presses("As it is written").Outcome, "foreign release: breaks")
-	shared := url.Values{"lease": {"60"}}
-	maps.Copy(shared, overrun)
-	e = b.asks(shared)
-	assert.NotContains(t, e.Outcome, "foreign release: breaks")
-	assert.Contains(t, e.Summary, "This run has a lease of 60 s.")
-	e = b.tries("l.querySelector('button[aria-label=\"to the beginning\"]').click();" +
-		" l.dataset.state = 'ready'")
-	assert.Contains(t, e.Dropper, "EX 60 NX")
+	assert.Contains(t, b.asks(shared).Summary, "This run has a lease of 60 s.")
 }
 
+// Another lock keeps the scenario and its faults: the same accident, one rung higher.
 func TestAFaultIsDroppedOnTheMessageThatIsShown(t *testing.T) {
 	b := newBench(t)
 	b.asks(url.Values{"rung": {"diamond"}, "scenario": {"overrun_overlap"}})
-	shown := b.tries("l.querySelector('button[aria-label=\"to the beginning\"]').click();" +
-		" l.dataset.state = 'ready'")
-	assert.Contains(t, shown.Dropper, "A's command 1, SET lock:stock A#")
+	assert.Contains(t, b.tries(rewind).Dropper, "A's command 1, SET lock:stock A#")
 	offered := b.tries("l.querySelector('.dropper').requestSubmit()")
 	assert.Contains(t, offered.Dropped, "A's command 1: the reply is late by 0.3 s")
 	assert.Regexp(t, "^two holders: ", offered.Outcome, "what is offered can be judged")
-	e := b.tries("const k = l.querySelector('.dropper select'); k.value = 'lost reply';" +
-		" k.dispatchEvent(new Event('change'));" +
+	e := b.tries(fmt.Sprintf(change, "l.querySelector('.dropper select')", "lost reply") +
 		" l.querySelector('.dropper').requestSubmit()")
 	assert.Contains(t, e.Dropped, "A's command 1: the reply is lost")
 	assert.Contains(t, e.Status, "which is lost")
 	assert.Contains(t, e.Hash, "faults=A.1.lost+reply.0")
 	assert.Equal(t, "A's Lock returns an error at 0.007 s, so A doesn't have the lock. The"+
 		" server thinks that A holds it. It lets nobody in for 10.0 s, until the lease ends"+
-		" at 10.008 s. B gets in at 10.023 s. The scenario needs that grant and ends without"+
+		" at 10.008 s. B gets in at 10.023 s. The scenario needs that acquisition and ends without"+
 		" a verdict.", e.Outcome)
 	e = b.presses("let A ask again")
-	assert.Contains(t, e.Outcome, "A asks again, and its own grant is in its way.")
+	assert.Contains(t, e.Outcome, "A asks again, and its own lock is in its way.")
 	assert.Contains(t, e.Dropped, "A asks again after an error")
-	hash, err := url.ParseQuery(strings.TrimPrefix(e.Hash, "#"))
-	require.NoError(t, err)
-	assert.Equal(t, e.Outcome, b.asks(hash).Outcome, "the address has the fault")
 	assert.Empty(t, b.presses("take it back").Dropped)
-}
 
-func TestAScriptIsEditedAndRun(t *testing.T) {
-	b := newBench(t)
-	b.sized(390, 900)
-	first := b.asks(url.Values{"rung": {"diamond"}, "scenario": {"overrun_release"},
-		"invariant": {"foreign release"}})
-	assert.Contains(t, first.Outcome, "foreign release: holds")
-	assert.Equal(t, "diamond/release.lua", first.Scripts)
-	edits := func(text string) experiment {
-		return b.tries(fmt.Sprintf("l.querySelector('details').open = true;"+
-			" l.querySelector('textarea').value = %q;"+
-			" l.querySelector('.settings').requestSubmit()", text))
-	}
-	e := edits("return redis.call('DEL', KEYS[1])")
-	assert.Contains(t, e.Outcome, "foreign release: breaks")
-	assert.LessOrEqual(t, e.Wide, 0, "the page is wider than a phone")
-	assert.Regexp(t, `: \d+ invariants break, [1-9]\d* only because of your change, \d+ hold`,
-		b.presses("Run all scenarios").Outcome)
-	assert.Regexp(t, "^(foreign release|false success): breaks", b.presses("A hundred random worlds").Outcome)
-	b.tries("lockladder.laboratory.editors.forEach(s => { s.area.value = s.begin; });" +
-		" l.dataset.state = 'ready'")
-	assert.Contains(t, b.presses("A hundred random worlds").Outcome, "diamond held in 100 random worlds")
-	assert.Contains(t, edits("if x").Outcome, "release.lua is not Lua: syntax error")
-	assert.Contains(t, edits("return redis.call('NOSUCH')").Outcome,
-		"can't release a lock that it holds")
-}
-
-// A script that never ends is said to run, and is stopped by a button. Nobody has to press
-// it.
-func TestAScriptThatNeverEndsIsEnded(t *testing.T) {
-	b := newBench(t)
-	const forever = " l.querySelector('textarea').value = 'while true do end';" +
-		" l.querySelector('.settings').requestSubmit()"
-	b.asks(url.Values{"rung": {"diamond"}, "scenario": {"overrun_release"}})
-	b.runs("const l = document.querySelector('.laboratory');" + forever)
-	comes(b.stage, `document.querySelector('.laboratory .progress').innerText`,
-		func(c *assert.CollectT, text string) {
-			assert.Regexp(c, `^\d s, does a script loop forever\?\s+stop$`, text)
-		})
-	assert.Regexp(t, `^Stopped after \d s\.$`, b.presses("stop").Outcome)
-	e := b.tries("lockladder.laboratory.program.patience = 1;" + forever)
-	assert.Contains(t, e.Outcome, "There was no answer within 1 s. Does a script loop")
-	b.tries("lockladder.laboratory.program.patience = 30; l.dataset.state = 'ready'")
-	assert.Contains(t, b.presses("As it is written").Outcome, "foreign release: holds")
-}
-
-// The same accident, one rung higher.
-func TestAnotherLockKeepsTheScenarioAndItsFaults(t *testing.T) {
-	b := newBench(t)
 	run := url.Values{"faults": {"A.1.late reply.300"}}
 	maps.Copy(run, overrun)
 	b.asks(run)
 	chooses := func(lock string) experiment {
-		return b.tries(fmt.Sprintf("const s = l.querySelector('.settings select');"+
-			" s.value = %q; s.dispatchEvent(new Event('change'))", lock))
+		return b.tries(fmt.Sprintf(change, "l.querySelector('.settings select')", lock))
 	}
-	e := chooses("diamond")
+	e = chooses("diamond")
 	assert.Contains(t, e.Outcome, "diamond holds; gold broke at 15.008 s. foreign release: holds")
 	assert.Contains(t, e.Hash, "scenario=overrun_release&invariant=foreign+release")
 	assert.Contains(t, e.Dropped, "A's command 1: the reply is late by 0.3 s")
 	assert.Contains(t, chooses("gold").Outcome, "gold breaks at 15.008 s; diamond held. ")
-	e = b.tries("const o = lockladder.laboratory.other; o.value = 'diamond';" +
-		" o.dispatchEvent(new Event('change'))")
+	e = b.tries(fmt.Sprintf(change, "lockladder.laboratory.other", "diamond"))
 	assert.Contains(t, e.Outcome, "gold breaks at 15.008 s; diamond holds. ")
 	assert.Equal(t, "gold breaks: foreign release, diamond holds", shows[string](b.stage,
 		`Array.from(document.querySelectorAll('.views.two .lock'), h => h.innerText.trim()).join(', ')`))
 	e = chooses("exercise fenced") // which has no such scenario
 	assert.NotContains(t, e.Outcome, "; gold")
 	assert.Empty(t, e.Dropped)
+}
+
+// A script that never ends is said to run, and is stopped by a button. Nobody has to press
+// it.
+func TestAScriptIsEditedAndRun(t *testing.T) {
+	b := newBench(t)
+	first := b.asks(url.Values{"rung": {"diamond"}, "scenario": {"overrun_release"},
+		"invariant": {"foreign release"}})
+	assert.Contains(t, first.Outcome, "foreign release: holds")
+	assert.Equal(t, "diamond/release.lua", first.Scripts)
+	edited := func(text string) string {
+		return fmt.Sprintf("l.querySelector('details').open = true;"+
+			" l.querySelector('textarea').value = %q;"+
+			" l.querySelector('.settings').requestSubmit()", text)
+	}
+	assert.Contains(t, b.tries(edited("return redis.call('DEL', KEYS[1])")).Outcome, "foreign release: breaks")
+	assert.Regexp(t, `: \d+ invariants break, [1-9]\d* only because of your change, \d+ hold`,
+		b.presses("Run all scenarios").Outcome)
+	assert.Regexp(t, "^(foreign release|false success): breaks", b.presses("A hundred random worlds").Outcome)
+	assert.Contains(t, b.tries(edited("if x")).Outcome, "release.lua is not Lua: syntax error")
+	assert.Contains(t, b.tries(edited("return redis.call('NOSUCH')")).Outcome,
+		"can't release a lock that it holds")
+
+	forever := edited("while true do end")
+	b.runs("const l = document.querySelector('.laboratory'); %s", forever)
+	comes(b.stage, `document.querySelector('.laboratory .progress').innerText`,
+		func(c *assert.CollectT, text string) {
+			assert.Regexp(c, `^\d+ s, does a script loop forever\?\s+stop$`, text)
+		})
+	assert.Regexp(t, `^Stopped after \d+ s\.$`, b.presses("stop").Outcome)
+	e := b.tries("lockladder.laboratory.program.patience = 1; " + forever)
+	assert.Contains(t, e.Outcome, "There was no answer within 1 s. Does a script loop")
+	b.tries("lockladder.laboratory.program.patience = 30; l.dataset.state = 'ready'")
+	assert.Contains(t, b.presses("As it is written").Outcome, "foreign release: holds")
+	assert.Contains(t, b.presses("A hundred random worlds").Outcome, "diamond held in 100 random worlds")
 }
 
 // A sentence has the numbers of a run, and says what comes of others.
@@ -301,24 +276,6 @@ func TestThePageWaitsForTheProgramInSeconds(t *testing.T) {
 		'.laboratory button')).some(b => b.innerText.startsWith('Start') && !b.disabled)`))
 }
 
-// The keyboard is enough: a field's Enter runs the scenario, and its arrows turn no
-// page. A phone shows all of it.
-func TestTheLaboratoryIsUsedByKeysAndOnAPhone(t *testing.T) {
-	b := newBench(t)
-	b.sized(390, 900)
-	b.asks(overrun)
-	e := b.tries("const i = l.querySelector('input[aria-label^=lease]'); i.focus();" +
-		" i.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight'," +
-		" bubbles: true})); i.value = '60'; i.form.requestSubmit()")
-	assert.NotContains(t, e.Outcome, "foreign release: breaks")
-	assert.LessOrEqual(t, e.Wide, 0)
-	assert.Equal(t, "/docs/lab.md", shows[string](b.stage, `location.pathname`))
-	assert.Zero(t, shows[int](b.stage, `Array.from(
-		document.querySelectorAll('.laboratory button, .laboratory input,' +
-		' .laboratory select, .laboratory textarea')).filter(
-		e => e.tabIndex < 0).length`))
-}
-
 // An exercise whose solution changes only Lua is solved in the browser.
 func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 	b := newBench(t)
@@ -328,7 +285,6 @@ func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 	e := b.settles()
 	assert.Contains(t, e.Scripts, "diamond/fenced/acquire.lua")
 	e = b.presses("Check the exercise")
-	e = b.settles()
 	assert.Contains(t, e.Outcome, "Not solved yet: 1 of")
 	assert.Contains(t, e.Verdicts, "paused_holder")
 	solution, err := fs.ReadFile(root, "diamond/fenced/acquire.lua")
@@ -337,27 +293,6 @@ func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 		" = %q; l.dataset.state = 'ready'", solution))
 	assert.Contains(t, b.presses("Check the exercise").Outcome,
 		"Solved: exercise fenced holds all its scenarios.")
-}
-
-// The program in the browser records the same bytes as the site shows.
-func TestTheBrowserRecordsTheSameBytes(t *testing.T) {
-	locktest.Long(t, "it runs every exhibit of every rung")
-	b := newBench(t)
-	b.asks(overrun)
-	for file, text := range runs(t) {
-		var want recording.Run
-		require.NoError(t, json.Unmarshal([]byte(text), &want))
-		want.Beside = nil // which the site shows beside it
-		recorded, err := json.Marshal(want)
-		require.NoError(t, err)
-		b.tries(fmt.Sprintf("lockladder.laboratory.ask({rung: %q, scenario: %q, invariant: %q})."+
-			"then(() => { l.dataset.state = 'ready' })", want.Lock, want.Scenario, want.Invariant))
-		var answer struct{ Run, Error string }
-		require.NoError(t, json.Unmarshal([]byte(shows[string](b.stage,
-			"lockladder.laboratory.raw")), &answer))
-		assert.Empty(t, answer.Error)
-		assert.True(t, string(recorded) == answer.Run, "%s differs", file)
-	}
 }
 
 // A rung that is written as generator functions gets the verdicts of the rung in Go.

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,8 +17,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/gold"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/generated"
+	"github.com/lockladder/lockladder/internal/site/recording"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios"
 )
 
 // playing is what a reader sees of a page's first player.
@@ -94,6 +101,8 @@ const (
 	goldRun  = "docs/runs/gold/overrun_release/foreign-release.json"
 )
 
+// A reader steps through a run by buttons, keys and addresses, and sees what happens and
+// where the code is. Folded attempts expand, and another lock is shown beside it.
 func TestAStepShowsWhatHappensAndWhereTheCodeIs(t *testing.T) {
 	s := newStage(t)
 	begin := s.open(goldPage)
@@ -112,19 +121,42 @@ func TestAStepShowsWhatHappensAndWhereTheCodeIs(t *testing.T) {
 	assert.Equal(t, end.Last, end.At)
 	assert.Contains(t, end.Status, "✗ two holders: C holds the lock")
 	assert.Regexp(t, `believe they hold it\s+B\s+C`, end.Facts)
-	before := s.open(goldPage + "#t=181")
+	assert.Equal(t, 0, s.clicks("to the beginning").At)
+	for _, key := range []struct {
+		name string
+		at   int
+	}{{"ArrowRight", 1}, {"PageDown", 2}, {"PageUp", 1}, {"ArrowLeft", 0}, {"End", end.Last}, {"Home", 0}} {
+		assert.Equal(t, key.at, s.types(key.name).At, key.name)
+	}
+	assert.Equal(t, "/"+goldPage, shows[string](s, `location.pathname`), "the keys turn no page")
+
+	choose := "const c = Array.from(p.querySelectorAll('select')).at(-1);" +
+		" c.value = %q; c.dispatchEvent(new Event('change'))"
+	assert.Equal(t, "gold silver", s.does(fmt.Sprintf(choose, "silver")).Views)
+	assert.Contains(t, s.clicks("to the end").Status, "✗")
+	assert.Equal(t, "gold", s.does(fmt.Sprintf(choose, "")).Views)
+
+	s.visits(s.site + "/" + goldPage + "#t=181")
+	before := s.sees()
 	assert.Contains(t, before.Status, "A: DEL lock:stock")
 	assert.Regexp(t, `Redis\s+no key`, before.Facts)
 	assert.Contains(t, before.Marks, "l.rdb.Del(ctx, l.key)")
-	assert.Equal(t, 0, s.clicks("to the beginning").At)
-	s.runs("location.hash = '#t=1'")
-	comes(s, playing, func(c *assert.CollectT, p played) { assert.Equal(c, 1, p.At) })
-	assert.Equal(t, 0, s.open(goldPage+"#t=nonsense").At)
-	assert.Equal(t, end.Last, s.open(goldPage+"#t=99999").At)
+	s.visits(s.site + "/" + goldPage + "#t=99999")
+	assert.Equal(t, end.Last, s.sees().At)
+	s.visits(s.site + "/" + goldPage + "#t=nonsense")
+	assert.Equal(t, 0, s.sees().At)
+
+	assert.Less(t, begin.Rows, 10)
+	all := s.does("p.querySelector('input[type=checkbox]').click()")
+	assert.Equal(t, all.Last+1, all.Rows)
+	s.clicks("one step on")
+	s.clicks("one step on")
+	assert.Equal(t, 3, s.clicks("one step on").At, "each attempt is a step")
 }
 
 // A learner is asked what comes next before the break, where playing stops, and finds the
-// verdict nowhere before. Nothing jumps.
+// verdict nowhere before. Nothing jumps. A message flies when it is delivered, unless a
+// reader wants nothing to move.
 func TestALearnerIsAskedBeforeTheBreak(t *testing.T) {
 	s := newStage(t)
 	begin := s.open(goldPage)
@@ -134,21 +166,18 @@ func TestALearnerIsAskedBeforeTheBreak(t *testing.T) {
 		assert.True(c, p.Asked)
 		assert.Equal(c, p.Last-1, p.At)
 	})
-	assert.Equal(t, s.sees().Last-1, s.sees().At, "it waits for an answer")
+	asked := s.sees()
+	assert.Equal(t, asked.Last-1, asked.At, "it waits for an answer")
 	assert.Equal(t, []string{"C: Lock returns ok", "C: PEXPIRE lock:stock 10000 → 1",
-		"C: SET lock:stock C#2 EX 10 NX → nil"}, s.sees().Answers)
-	assert.Equal(t, "hidden", s.sees().Verdict)
+		"C: SET lock:stock C#2 EX 10 NX → nil"}, asked.Answers)
+	assert.Equal(t, "hidden", asked.Verdict)
 	shown := s.does("p.querySelector('.question button').click()")
 	assert.Contains(t, shown.Status, "Right. 15.022 s · C: Lock returns ok")
 	assert.False(t, shown.Asked)
 	assert.Equal(t, shown.Last, shown.At)
 	assert.Equal(t, "visible", shown.Verdict)
 	assert.Equal(t, begin.Lanes, shown.Lanes)
-}
 
-// A message flies when it is delivered, unless a reader wants nothing to move.
-func TestADeliveredMessageFlies(t *testing.T) {
-	s := newStage(t)
 	s.open(goldPage + "#t=1")
 	assert.Equal(t, 1, s.clicks("one step on").Flying)
 	comes(s, playing, func(c *assert.CollectT, p played) { assert.Zero(c, p.Flying) })
@@ -157,43 +186,6 @@ func TestADeliveredMessageFlies(t *testing.T) {
 	require.NoError(t, err)
 	s.open(goldPage + "#t=1")
 	assert.Zero(t, s.clicks("one step on").Flying)
-}
-
-func TestFoldedAttemptsExpand(t *testing.T) {
-	s := newStage(t)
-	folded := s.open(goldPage)
-	all := s.does("p.querySelector('input[type=checkbox]').click()")
-	assert.Less(t, folded.Rows, 10)
-	assert.Equal(t, all.Last+1, all.Rows)
-	assert.Equal(t, 1, s.clicks("one step on").At)
-	assert.Equal(t, 2, s.clicks("one step on").At)
-	assert.Equal(t, 3, s.clicks("one step on").At, "each attempt is a step")
-}
-
-func TestAnotherLockIsShownBesideIt(t *testing.T) {
-	s := newStage(t)
-	s.open("docs/4-platinum.md")
-	choose := "const c = Array.from(p.querySelectorAll('select')).at(-1);" +
-		" c.value = %q; c.dispatchEvent(new Event('change'))"
-	two := s.does(fmt.Sprintf(choose, "diamond"))
-	assert.Equal(t, "platinum diamond", two.Views)
-	end := s.clicks("to the end")
-	assert.Contains(t, end.Status, "✗")
-	assert.Equal(t, "platinum", s.does(fmt.Sprintf(choose, "")).Views)
-}
-
-func TestKeysPlayARun(t *testing.T) {
-	s := newStage(t)
-	s.open(goldRun)
-	assert.Equal(t, 1, s.types("ArrowRight").At)
-	assert.Equal(t, 2, s.types("PageDown").At)
-	assert.Equal(t, 1, s.types("PageUp").At)
-	assert.Equal(t, 0, s.types("ArrowLeft").At)
-	end := s.types("End")
-	assert.Equal(t, end.Last, end.At)
-	assert.Equal(t, 0, s.types("Home").At)
-	assert.Equal(t, "/"+goldRun, shows[string](s, `location.pathname`),
-		"the keys turn no page")
 }
 
 // drag gives the page a player of another run and draws its slider to the right end. It
@@ -260,4 +252,40 @@ func TestEveryRunPlays(t *testing.T) {
 		assert.NotContains(t, end.Facts, "undefined", file)
 		assert.LessOrEqual(t, end.Wide, 0, "%s is wider than the screen", file)
 	}
+}
+
+// buildOwn stands for a lock that is not on the ladder: nothing says that this one is.
+var buildOwn = lock.On(gold.New)
+
+// opens serves a recording and opens it in a browser.
+func opens(t *testing.T, file string) *stage {
+	t.Helper()
+	text, err := os.Open(file)
+	require.NoError(t, err)
+	defer text.Close()
+	served := site.NewSite(root)
+	served.Opened, err = recording.Read(text)
+	require.NoError(t, err)
+	return stageOf(t, served)
+}
+
+// A run of a lock that is not on the ladder is played beside its own code.
+func TestARunOfAnOwnLockIsPlayed(t *testing.T) {
+	dir := t.TempDir()
+	t.Run("mine", func(t *testing.T) {
+		scenarios.Run(t, buildOwn, scenarios.Record(dir), scenarios.Only("overrun_release"),
+			scenarios.WithoutFeatures(scenarios.Renewal), scenarios.Flaws(lock.Flaws(
+				"overrun_release: foreign release, two holders")...))
+	})
+	s := opens(t, filepath.Join(dir, "overrun_release", "foreign-release.json"))
+	s.sized(390, 800)
+	begin := s.open("opened")
+	assert.Contains(t, begin.Status, "A: SET lock:stock locked EX 10 NX → OK")
+	assert.Contains(t, begin.Marks, "SetNX(ctx, l.key", "its code is there")
+	end := s.clicks("to the end")
+	assert.Contains(t, end.Status, "✗ foreign release")
+	assert.Contains(t, end.Marks, "l.rdb.Del(ctx, l.key)")
+	assert.Contains(t, end.Views, t.Name())
+	assert.LessOrEqual(t, end.Wide, 0, "the page is wider than the screen")
+	assert.Equal(t, end.At, s.open("opened"+end.Hash).At, "a position can be shared")
 }

@@ -13,8 +13,6 @@ import (
 	"github.com/ledongthuc/pdf"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/lockladder/lockladder/internal/site"
 )
 
 // sheet is a printed page. Lengths are in points, from the lower left corner.
@@ -69,29 +67,20 @@ func (s *stage) paper(high float64) []sheet {
 	return sheets
 }
 
-// Whoever prints a page sees the run, not the source of a diagram, and wastes no paper.
-func TestEveryPagePrints(t *testing.T) {
-	s := newStage(t)
-	s.sized(1280, 800)
-	for _, file := range site.NewSite(root).Order() {
-		_, name, _ := strings.Cut(file, "docs/")
-		if testing.Short() && name[0] > '9' {
-			continue
+// wastesNoPaper prints what the browser shows. Whoever prints a page sees the run, not the
+// source of a diagram, and no page but the last is nearly empty.
+func (s *stage) wastesNoPaper() {
+	s.t.Helper()
+	text := ""
+	sheets := s.paper(11.69)
+	for i, sheet := range sheets {
+		text += sheet.text
+		if i < len(sheets)-1 {
+			assert.Less(s.t, sheet.bottom, sheet.high*.6, "page %d of %d is nearly empty",
+				i+1, len(sheets))
 		}
-		t.Run(name, func(t *testing.T) {
-			s.t = t
-			text := ""
-			sheets := s.prints(name)
-			for i, sheet := range sheets {
-				text += sheet.text
-				if i < len(sheets)-1 {
-					assert.Less(t, sheet.bottom, sheet.high*.6, "page %d of %d is"+
-						" nearly empty", i+1, len(sheets))
-				}
-			}
-			assert.NotContains(t, text, "sequenceDiagram")
-		})
 	}
+	assert.NotContains(s.t, text, "sequenceDiagram")
 }
 
 // A printed run is whole, whatever the screen shows: nothing is covered, attempts are

@@ -9,13 +9,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
-	"go.uber.org/zap"
 
 	"github.com/lockladder/lockladder/lock"
 )
@@ -48,88 +45,6 @@ func New(client *clientv3.Client, name string, ttl time.Duration) (*Lock,
 	}
 	return &Lock{client: client, prefix: locks + name,
 		ttl: int((ttl + time.Second - 1) / time.Second)}, nil
-}
-
-// Open makes a client and waits until it may use the locks' keys: the client's
-// own calls would wait for a server forever. The configuration is the client
-// library's: Endpoints ("http://127.0.0.1:2379"), Username, Password, TLS. An
-// error is one line with the addresses and the cause, never with the password,
-// within five seconds, also when DialTimeout is longer. The client must be
-// closed.
-func Open(ctx context.Context, config clientv3.Config) (*clientv3.Client,
-	error) {
-	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
-	defer cancel()
-	where := strings.Join(config.Endpoints, ", ")
-	if err := dial(ctx, config.Endpoints); err != nil {
-		return nil, fmt.Errorf("the etcd server at %s can't be reached: %w",
-			where, err)
-	}
-	if config.Logger == nil {
-		config.Logger = zap.NewNop() // errors are returned
-	}
-	if config.Context == nil {
-		config.Context = context.Background()
-	}
-	// New asks the servers, to check a password, and knows no context but that
-	// of the client's life.
-	life, end := context.WithCancel(config.Context)
-	config.Context = life
-	stop := context.AfterFunc(ctx, end)
-	client, err := clientv3.New(config)
-	if err == nil {
-		_, err = client.Get(ctx, locks, clientv3.WithPrefix(),
-			clientv3.WithCountOnly())
-		if err == nil && stop() {
-			return client, nil
-		}
-		client.Close()
-	}
-	end()
-	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
-		err = cause // a canceled request says only that it was canceled
-	}
-	return nil, fmt.Errorf("the etcd server at %s can't be used: %w", where, err)
-}
-
-// dial finds out whether somebody listens: of a refused connection the client
-// says only that time has run out. All are asked at the same time, for one that
-// does not answer is not to hide the others.
-func dial(ctx context.Context, endpoints []string) error {
-	if len(endpoints) == 0 {
-		return fmt.Errorf("%w: there is no address", lock.ErrInvalid)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	answers := make(chan error)
-	for _, endpoint := range endpoints {
-		addr := endpoint[strings.LastIndexByte(endpoint, '/')+1:]
-		go func() { // ends with ctx, and is waited for
-			var d net.Dialer
-			c, err := d.DialContext(ctx, "tcp", addr)
-			if err == nil {
-				c.Close()
-			}
-			answers <- err
-		}()
-	}
-	var failure error
-	found := false
-	for range endpoints {
-		switch err := <-answers; {
-		case err == nil:
-			found = true
-			cancel()
-		case failure == nil:
-			failure = err
-		default:
-			failure = fmt.Errorf("%w; %w", failure, err)
-		}
-	}
-	if found {
-		return nil
-	}
-	return failure
 }
 
 // locks is the prefix of all keys.

@@ -44,9 +44,8 @@ func TestTheLockOutlivesTheLeaderThatGrantedIt(t *testing.T) {
 	members, err := stores.StartEtcdCluster(ctx, 3)
 	storetest.Started(t, err, members...)
 	open := func() *clientv3.Client {
-		client, err := etcd.Open(ctx, at(storetest.Addrs(members)...))
+		client, err := dial(t, storetest.Addrs(members))
 		require.NoError(t, err)
-		t.Cleanup(func() { client.Close() })
 		return client
 	}
 	storetest.LeaderDies(ctx, t, members, leads(ctx, open()),

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -35,7 +36,7 @@ var theLock = storetest.Lock{Name: "etcd", Flaws: flaws,
 		scenarios.LossNotices}, // see Lost
 	Build: func(t *testing.T) lock.Build {
 		open := storetest.PerProcess(func(env lock.Env) (*clientv3.Client, error) {
-			return dial(t, "127.0.0.1:1", grpc.WithContextDialer(
+			return dial(t, []string{"127.0.0.1:1"}, grpc.WithContextDialer(
 				func(ctx context.Context, _ string) (net.Conn, error) {
 					return env.Dial(ctx, 0)
 				}))
@@ -50,7 +51,7 @@ var theLock = storetest.Lock{Name: "etcd", Flaws: flaws,
 	},
 	Start: func(t *testing.T) (scenarios.RealServer, error) {
 		s := start(t)
-		client, err := dial(t, s.Addr())
+		client, err := dial(t, []string{s.Addr()})
 		return &store{storetest.Server{Server: s}, client}, err
 	},
 }
@@ -59,11 +60,15 @@ func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
 	storetest.Compare(t, stores.HasEtcd(), "etcd", theLock)
 }
 
+func TestBadInputIsRefused(t *testing.T) {
+	_, err := etcd.New(nil, "stock", time.Second)
+	assert.ErrorIs(t, err, lock.ErrInvalid)
+}
+
 // dial makes a client that ends with the test.
-func dial(t *testing.T, addr string, options ...grpc.DialOption) (
+func dial(t *testing.T, addrs []string, options ...grpc.DialOption) (
 	*clientv3.Client, error) {
-	client, err := clientv3.New(clientv3.Config{
-		Endpoints: []string{"http://" + addr}, Logger: zap.NewNop(),
+	client, err := clientv3.New(clientv3.Config{Endpoints: addrs, Logger: zap.NewNop(),
 		DialOptions: options})
 	if err == nil {
 		t.Cleanup(func() { client.Close() })

@@ -5,106 +5,28 @@ import (
 	"database/sql"
 	"fmt"
 	"net"
-	"strings"
 	"testing"
 	"time"
 
-	driver "github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/field/mysql"
-	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/field/proxy"
 	"github.com/lockladder/lockladder/lock"
 )
 
-// The cautions of [survey], each as a test.
-
-// begin is a transaction on a connection of its own.
-func begin(t *testing.T, db *sql.DB) *sql.Tx {
-	t.Helper()
-	tx, err := db.Begin()
-	require.NoError(t, err)
-	t.Cleanup(func() { tx.Rollback() })
-	return tx
-}
-
-// refused says whether a row is locked by somebody else.
-func refused(t *testing.T, db *sql.DB, query string, args ...any) bool {
-	t.Helper()
-	var name string
-	err := begin(t, db).QueryRow(query+" FOR UPDATE NOWAIT", args...).Scan(&name)
-	if err != nil && err != sql.ErrNoRows {
-		require.ErrorContains(t, err, "1205")
-		return true
-	}
-	return false
-}
-
+// What no scenario shows of the locks, and the cautions of [survey] among it.
 func TestCautions(t *testing.T) {
 	server := start(t)
 	db := open(t, server)
-	for _, name := range []string{"one", "two"} {
-		_, err := db.Exec("INSERT INTO lockladder_row (name) VALUES (?)", name)
+	ctx := t.Context()
+	lease := func(t *testing.T, db *sql.DB, name string, ttl time.Duration) *mysql.Lease {
+		l, err := mysql.NewLease(db, name, ttl, every)
 		require.NoError(t, err)
+		return l
 	}
-	_, err := db.Exec("CREATE TABLE no_index (name VARCHAR(20), about" +
-		" VARCHAR(20)) ENGINE=InnoDB")
-	require.NoError(t, err)
-	_, err = db.Exec("INSERT INTO no_index VALUES ('one', 'a'), ('two', 'b')")
-	require.NoError(t, err)
-
-	t.Run("a row that is there is locked, and no other", func(t *testing.T) {
-		var name string
-		require.NoError(t, begin(t, db).QueryRow("SELECT name FROM lockladder_row"+
-			" WHERE name = 'one' FOR UPDATE").Scan(&name))
-		assert.True(t, refused(t, db,
-			"SELECT name FROM lockladder_row WHERE name = ?", "one"))
-		assert.False(t, refused(t, db,
-			"SELECT name FROM lockladder_row WHERE name = ?", "two"))
-	})
-	t.Run("a row that is not there locks nobody out", func(t *testing.T) {
-		var name string
-		for range 2 {
-			assert.ErrorIs(t, begin(t, db).QueryRow("SELECT name FROM lockladder_row"+
-				" WHERE name = 'nothing' FOR UPDATE NOWAIT").Scan(&name),
-				sql.ErrNoRows, "both go on")
-		}
-	})
-	t.Run("a search without an index locks every row", func(t *testing.T) {
-		var name string
-		require.NoError(t, begin(t, db).QueryRow("SELECT name FROM no_index"+
-			" WHERE about = 'a' FOR UPDATE").Scan(&name))
-		assert.True(t, refused(t, db,
-			"SELECT name FROM no_index WHERE about = ?", "b"))
-	})
-	t.Run("a search by a range locks what it finds", func(t *testing.T) {
-		rows, err := begin(t, db).Query("SELECT name FROM lockladder_row" +
-			" WHERE name > '' FOR UPDATE")
-		require.NoError(t, err)
-		for rows.Next() {
-		}
-		require.NoError(t, rows.Close())
-		assert.True(t, refused(t, db,
-			"SELECT name FROM lockladder_row WHERE name = ?", "two"))
-	})
-	t.Run("a record has no expiry and no owner", func(t *testing.T) {
-		ctx := context.Background()
-		a, err := mysql.NewRecord(db, "record", every)
-		require.NoError(t, err)
-		b, err := mysql.NewRecord(db, "record", every)
-		require.NoError(t, err)
-		granted, err := a.TryLock(ctx)
-		require.NoError(t, err)
-		require.True(t, granted)
-		again, err := a.TryLock(ctx)
-		require.NoError(t, err)
-		assert.False(t, again, "nor does it know its own owner")
-		assert.NoError(t, b.Unlock(ctx), "anybody may delete it")
-		assert.ErrorIs(t, a.Unlock(ctx), lock.ErrNotHeld)
-	})
 	t.Run("a waiter is told when it has waited too long", func(t *testing.T) {
-		ctx := context.Background()
 		_, err := db.Exec("SET GLOBAL innodb_lock_wait_timeout = 1")
 		require.NoError(t, err)
 		fresh := open(t, server) // the setting is for new connections
@@ -119,15 +41,13 @@ func TestCautions(t *testing.T) {
 		require.NoError(t, b.Unlock(ctx))
 	})
 	t.Run("a sweeper removes what nobody asks for", func(t *testing.T) {
-		ctx := context.Background()
-		a, err := mysql.NewLease(db, "swept", 200*time.Millisecond, every)
-		require.NoError(t, err)
+		a := lease(t, db, "swept", 200*time.Millisecond)
 		for granted := false; !granted; { // the lease may end on the way
+			var err error
 			granted, err = a.TryLock(ctx)
 			require.NoError(t, err)
 		}
-		b, err := mysql.NewLease(db, "kept", time.Hour, every)
-		require.NoError(t, err)
+		b := lease(t, db, "kept", time.Hour)
 		require.NoError(t, b.Lock(ctx))
 		assert.Eventually(t, func() bool {
 			swept, err := mysql.Sweep(ctx, db)
@@ -135,54 +55,77 @@ func TestCautions(t *testing.T) {
 		}, 10*time.Second, time.Millisecond)
 		assert.NoError(t, b.Unlock(ctx))
 	})
+	// Each session of the driver may have a time zone of its own, by its DSN.
+	t.Run("a lease is the same in every time zone", func(t *testing.T) {
+		in := func(zone string) *mysql.Lease {
+			dsn := rootOf(server, database) + "?time_zone=%27" + zone + "%27"
+			return lease(t, connect(t, dsn), "zones", time.Minute)
+		}
+		west, east := in("-05:00"), in("%2B05:00")
+		for _, one := range [][2]*mysql.Lease{{west, east}, {east, west}} {
+			require.NoError(t, one[0].Lock(ctx))
+			granted, err := one[1].TryLock(ctx)
+			require.NoError(t, err)
+			assert.False(t, granted)
+			require.NoError(t, one[0].Unlock(ctx))
+		}
+	})
+	// A holder that enters again must not believe in a lease that was over before the
+	// answer came: of its two statements each is answered after most of a lease.
+	t.Run("a late re-entry is a loss", func(t *testing.T) {
+		network, err := proxy.Listen(server.Addr())
+		require.NoError(t, err)
+		defer network.Close()
+		const ttl = 2 * time.Second
+		l := lease(t, connect(t, rootAt(server, network.Addr(), database)), "late", ttl)
+		require.NoError(t, l.Lock(ctx))
+		network.Set(proxy.Weather{Delay: ttl * 7 / 10, Slow: proxy.Replies})
+		granted, err := l.TryLock(ctx)
+		assert.ErrorIs(t, err, lock.ErrLost)
+		assert.False(t, granted)
+	})
+	t.Run("bad input is refused", func(t *testing.T) {
+		_, err := mysql.NewRecord(nil, "x", every)
+		assert.ErrorIs(t, err, lock.ErrInvalid)
+		_, err = mysql.NewRecord(db, "", every)
+		assert.ErrorIs(t, err, lock.ErrInvalid)
+		_, err = mysql.NewLease(db, "x", 0, every)
+		assert.ErrorIs(t, err, lock.ErrInvalid)
+	})
+	for _, by := range []mysql.Column{mysql.ByVersion, mysql.ByTimestamp} {
+		t.Run("optimistic by "+string(by), func(t *testing.T) { misses(t, open(t, server), by) })
+	}
 }
 
-// Two clients read; the one that writes last must see that the other has
-// written. A version always tells it. A time tells it only when the clock has
-// moved on in between: of two updates within one second, one is lost.
-func TestATimestampMissesWhatHappensWithinIt(t *testing.T) {
-	db := open(t, start(t))
-	ctx := context.Background()
-	for _, c := range []struct {
-		name    string
-		take    *mysql.Optimistic
-		left    int
-		retries int // of the client that has read before the other wrote
-	}{
-		{"by version", mysql.NewOptimistic(db, "v", mysql.ByVersion), 8, 1},
-		{"by timestamp", mysql.NewOptimistic(db, "t", mysql.ByTimestamp), 9, 0},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			// All in one second of the server's clock.
-			db.SetMaxOpenConns(1)
-			defer db.SetMaxOpenConns(0)
-			_, err := db.Exec("SET timestamp = 1700000000")
-			require.NoError(t, err)
-			defer db.Exec("SET timestamp = DEFAULT")
-			require.NoError(t, c.take.Fill(ctx, 10))
-			first := true
-			c.take.Between = func() {
-				if first {
-					first = false
-					taken, _, err := c.take.Take(ctx)
-					assert.NoError(t, err)
-					assert.True(t, taken)
-				}
-			}
-			taken, retries, err := c.take.Take(ctx)
-			require.NoError(t, err)
-			assert.True(t, taken)
-			left, err := c.take.Left(ctx)
-			require.NoError(t, err)
-			assert.Equal(t, c.left, left, "two were sold of 10")
-			assert.Equal(t, c.retries, retries)
-
-			require.NoError(t, c.take.Fill(ctx, 0))
-			taken, _, err = c.take.Take(ctx)
-			require.NoError(t, err)
-			assert.False(t, taken, "nothing is left")
-		})
+// misses has two clients read, and the second write between. The first must see that. A
+// version always tells it; a time only when the clock has moved on: of two updates within
+// one second, one is lost.
+func misses(t *testing.T, db *sql.DB, by mysql.Column) {
+	ctx := t.Context()
+	// All in one second of the server's clock.
+	db.SetMaxOpenConns(1)
+	_, err := db.Exec("SET timestamp = 1700000000")
+	require.NoError(t, err)
+	name := string(by)
+	first, other := mysql.NewOptimistic(db, name, by), mysql.NewOptimistic(db, name, by)
+	require.NoError(t, first.Fill(ctx, 10))
+	first.Between = func() {
+		accepted, taken, err := other.Attempt(ctx)
+		assert.NoError(t, err)
+		assert.True(t, accepted && taken)
 	}
+	accepted, taken, err := first.Attempt(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, by == mysql.ByTimestamp, accepted)
+	assert.Equal(t, accepted, taken)
+	left, err := other.Left(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, 9, left, "by timestamp two are sold, and one is gone")
+
+	require.NoError(t, other.Fill(ctx, 0))
+	_, taken, err = other.Attempt(ctx)
+	require.NoError(t, err)
+	assert.False(t, taken, "nothing is left")
 }
 
 // A replica that lags does not know the lock, and grants it again when it is
@@ -231,100 +174,4 @@ func TestAReplicaMayNotKnowTheLock(t *testing.T) {
 	other := open(t, replica)
 	assert.False(t, try(other, "early"), "it knows this one")
 	assert.True(t, try(other, "late"), "two hold it now")
-}
-
-// slow is a connection whose answer to one statement takes longer than a lease.
-type slow struct {
-	net.Conn
-	to    string
-	lease time.Duration
-	late  bool
-}
-
-func (c *slow) Write(b []byte) (int, error) {
-	c.late = strings.Contains(string(b), c.to)
-	return c.Conn.Write(b)
-}
-
-func (c *slow) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if c.late {
-		c.late = false
-		time.Sleep(c.lease)
-	}
-	return n, err
-}
-
-// openBy connects with parameters of the driver's, and by a dialer.
-func openBy(t *testing.T, server *servers.Server, params map[string]string,
-	dial func(ctx context.Context, network, addr string) (net.Conn, error)) *sql.DB {
-	t.Helper()
-	config, err := driver.ParseDSN(rootOf(server, database))
-	require.NoError(t, err)
-	config.Params = params
-	db, err := mysql.OpenBy(config, dial)
-	require.NoError(t, err)
-	t.Cleanup(func() { db.Close() })
-	return db
-}
-
-// A holder that enters again must not believe in a lease that was over before the
-// answer came.
-func TestALateReentryIsALoss(t *testing.T) {
-	t.Parallel()
-	server := start(t)
-	open(t, server)
-	const ttl = 2 * time.Second
-	db := openBy(t, server, nil, func(ctx context.Context, network,
-		addr string) (net.Conn, error) {
-		var d net.Dialer
-		c, err := d.DialContext(ctx, network, addr)
-		return &slow{Conn: c, lease: ttl,
-			to: "UPDATE lockladder_lease SET held = 2"}, err
-	})
-	ctx := t.Context()
-	l, err := mysql.NewLease(db, "stock", ttl, every)
-	require.NoError(t, err)
-	granted, err := l.TryLock(ctx)
-	require.NoError(t, err)
-	require.True(t, granted)
-	granted, err = l.TryLock(ctx)
-	assert.ErrorIs(t, err, lock.ErrLost)
-	assert.False(t, granted)
-	assert.ErrorIs(t, l.Unlock(ctx), lock.ErrNotHeld)
-}
-
-// Each session of the driver may have a time zone of its own, by its DSN.
-func TestALeaseIsTheSameInEveryTimeZone(t *testing.T) {
-	t.Parallel()
-	server := start(t)
-	open(t, server)
-	lease := func(zone string) *mysql.Lease {
-		db := openBy(t, server, map[string]string{"time_zone": "'" + zone + "'"}, nil)
-		l, err := mysql.NewLease(db, "stock", time.Minute, every)
-		require.NoError(t, err)
-		return l
-	}
-	west, east := lease("-05:00"), lease("+05:00")
-	for _, one := range [][2]*mysql.Lease{{west, east}, {east, west}} {
-		granted, err := one[0].TryLock(t.Context())
-		require.NoError(t, err)
-		require.True(t, granted)
-		granted, err = one[1].TryLock(t.Context())
-		require.NoError(t, err)
-		assert.False(t, granted)
-		require.NoError(t, one[0].Unlock(t.Context()))
-	}
-}
-
-func TestBadInputIsRefused(t *testing.T) {
-	db := open(t, start(t))
-	_, err := mysql.NewRecord(nil, "x", every)
-	assert.ErrorIs(t, err, lock.ErrInvalid)
-	_, err = mysql.NewRecord(db, "", every)
-	assert.ErrorIs(t, err, lock.ErrInvalid)
-	_, err = mysql.NewLease(db, "x", 0, every)
-	assert.ErrorIs(t, err, lock.ErrInvalid)
-	_, err = mysql.NewPessimistic(db, "")
-	assert.ErrorIs(t, err, lock.ErrInvalid)
 }

@@ -31,17 +31,16 @@ const (
 	lockNowait      = 3572 // what MySQL says of NOWAIT
 )
 
-// patience is how long a server may take until it can be used.
-const patience = 4 * time.Second
-
 // Open connects to a database and makes the tables where they are not there;
 // their names begin with lockladder_. The DSN is the driver's:
-// "user:password@tcp(host:3306)/database". An error is one line, with the address
-// and never with the password, within five seconds.
+// "user:password@tcp(host:3306)/database". No error says the password.
 func Open(ctx context.Context, dsn string) (*sql.DB, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	db, addr, err := connect(ctx, dsn)
+	config, err := mysql.ParseDSN(dsn)
+	if err != nil { // which may say a part of the password
+		return nil, errors.New("the DSN is not understood, it should be" +
+			" like user:password@tcp(host:3306)/database")
+	}
+	db, err := OpenBy(config, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -51,40 +50,14 @@ func Open(ctx context.Context, dsn string) (*sql.DB, error) {
 		}
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			db.Close()
-			return nil, fmt.Errorf("the database at %s can't be used: make the"+
-				" locks' tables: %w", addr, err)
+			return nil, fmt.Errorf("make the locks' tables at %s: %w", config.Addr, err)
 		}
 	}
 	return db, nil
 }
 
-// Connect is Open without the tables.
-func Connect(ctx context.Context, dsn string) (*sql.DB, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	db, _, err := connect(ctx, dsn)
-	return db, err
-}
-
-func connect(ctx context.Context, dsn string) (db *sql.DB, addr string,
-	err error) {
-	config, err := mysql.ParseDSN(dsn)
-	if err != nil { // which may say a part of the password
-		return nil, "", errors.New("the DSN is not understood, it should be" +
-			" like user:password@tcp(host:3306)/database")
-	}
-	if db, err = OpenBy(config, nil); err != nil {
-		return nil, "", err
-	}
-	if err := db.PingContext(ctx); err != nil {
-		db.Close()
-		return nil, "", fmt.Errorf("the database at %s can't be used: %w",
-			config.Addr, err)
-	}
-	return db, config.Addr, nil
-}
-
-// OpenBy is Open with a dialer of the caller's, or nil. It sends nothing.
+// OpenBy is Open without the tables, with a dialer of the caller's, or nil. It sends
+// nothing.
 func OpenBy(config *mysql.Config, dial func(ctx context.Context, network,
 	addr string) (net.Conn, error)) (*sql.DB, error) {
 	c := config.Clone()

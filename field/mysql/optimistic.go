@@ -8,7 +8,7 @@ import (
 
 // Optimistic takes from a stock without any lock: it reads the row, decides, and
 // updates it only if it is still what it has read ([survey]). If another client was
-// faster, it begins anew.
+// faster, the caller begins anew.
 type Optimistic struct {
 	db   *sql.DB
 	name string
@@ -55,20 +55,8 @@ func (o *Optimistic) Left(ctx context.Context) (left int, err error) {
 	return left, nil
 }
 
-// Take takes one from the stock, or finds it empty. It says how often it had to
-// begin anew. After an error one may be taken, or not.
-func (o *Optimistic) Take(ctx context.Context) (taken bool, retries int,
-	err error) {
-	for ; ; retries++ {
-		accepted, taken, err := o.Attempt(ctx)
-		if err != nil || accepted {
-			return taken, retries, err
-		}
-	}
-}
-
-// Attempt is one attempt of Take, for callers that wait between two. It is
-// accepted when the row was still what it had read, and has then taken one, or
+// Attempt tries to take one from the stock; a caller may wait before the next attempt. It
+// is accepted when the row was still what it had read, and has then taken one, or
 // found the stock empty. After an error one may be taken, or not.
 func (o *Optimistic) Attempt(ctx context.Context) (accepted, taken bool,
 	err error) {

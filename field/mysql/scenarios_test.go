@@ -129,7 +129,7 @@ func (s *store) Delete(ctx context.Context, key string) error {
 }
 
 func (s *store) Tidy(ctx context.Context, key string) error {
-	for _, table := range tables {
+	for _, table := range []string{"lockladder_record", "lockladder_lease", "lockladder_row"} {
 		if _, err := s.db.ExecContext(ctx, "DELETE FROM "+table+
 			" WHERE name LIKE ?", "%"+key+"%"); err != nil {
 			return err
@@ -214,7 +214,13 @@ func start(t *testing.T, options ...string) *servers.Server {
 // open connects to the tests' database.
 func open(t *testing.T, server *servers.Server) *sql.DB {
 	t.Helper()
-	db, err := mysql.Open(context.Background(), rootOf(server, database))
+	return connect(t, rootOf(server, database))
+}
+
+// connect makes a client that ends with the test.
+func connect(t *testing.T, dsn string) *sql.DB {
+	t.Helper()
+	db, err := mysql.Open(context.Background(), dsn)
 	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db

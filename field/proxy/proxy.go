@@ -1,6 +1,6 @@
 // Package proxy is a network that is late: it delays, holds back, swallows, cuts and
 // half-closes. A Proxy is one between a client and a server; it also refuses
-// connections, and lets them hang while they are dialed.
+// connections.
 package proxy
 
 import (
@@ -16,8 +16,7 @@ type Proxy struct {
 	addr, upstream string
 
 	mu       sync.Mutex
-	listener *net.TCPListener // nil: connections are refused
-	accepts  chan struct{}    // closed when the accepting goroutine has ended
+	listener net.Listener // closed: connections are refused
 }
 
 // Listen starts a proxy on a loopback port, in front of the server at upstream.
@@ -26,13 +25,14 @@ func Listen(upstream string) (*Proxy, error) {
 	if err := p.open(); err != nil {
 		return nil, err
 	}
+	p.addr = p.listener.Addr().String()
 	return p, nil
 }
 
 // Addr is where it listens.
 func (p *Proxy) Addr() string { return p.addr }
 
-// open listens and starts to accept.
+// open listens, and accepts until the listener is closed.
 func (p *Proxy) open() error {
 	l, err := net.Listen("tcp", p.addr)
 	if err != nil {
@@ -40,46 +40,24 @@ func (p *Proxy) open() error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.addr = l.Addr().String()
-	p.listener = l.(*net.TCPListener)
-	p.resume()
-	return nil
-}
-
-// resume starts the accepting goroutine. The caller has the mutex.
-func (p *Proxy) resume() {
-	l, ended := p.listener, make(chan struct{})
-	p.accepts = ended
-	l.SetDeadline(time.Time{})
+	p.listener = l
 	p.joined.Go(func() {
-		defer close(ended)
 		for {
-			c, err := l.AcceptTCP()
+			c, err := l.Accept()
 			if err != nil {
-				return // closed, or its deadline says that accepting pauses
+				return // closed
 			}
-			p.joined.Go(func() { p.pass(c) })
+			p.joined.Go(func() { p.pass(c.(*net.TCPConn)) })
 		}
 	})
-}
-
-// suspend ends the accepting goroutine and keeps the listener.
-func (p *Proxy) suspend() *net.TCPListener {
-	p.mu.Lock()
-	l, ended := p.listener, p.accepts
-	p.mu.Unlock()
-	l.SetDeadline(time.Unix(1, 0))
-	<-ended
-	return l
+	return nil
 }
 
 // Refuse closes the port to new connections.
 func (p *Proxy) Refuse() {
-	l := p.suspend()
-	l.Close()
 	p.mu.Lock()
-	p.listener = nil
-	p.mu.Unlock()
+	defer p.mu.Unlock()
+	p.listener.Close()
 }
 
 // Admit opens the port again after Refuse. Meanwhile another program may have
@@ -95,43 +73,9 @@ func (p *Proxy) Admit() error {
 	return err
 }
 
-// HangDials lets new connections hang in connect(2): nobody accepts, and the
-// queue in front is full. The function that it returns ends that.
-func (p *Proxy) HangDials() (end func(), err error) {
-	l := p.suspend()
-	resume := func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.resume()
-	}
-	if err := setBacklog(l, 0); err != nil {
-		resume()
-		return nil, err
-	}
-	var fill []net.Conn
-	for range 8 { // the system rounds the length of the queue
-		c, err := net.DialTimeout("tcp", p.addr, 50*time.Millisecond)
-		if err != nil {
-			break
-		}
-		fill = append(fill, c)
-	}
-	return func() {
-		for _, c := range fill {
-			c.Close()
-		}
-		setBacklog(l, 128)
-		resume()
-	}, nil
-}
-
 // Close ends all connections and joins all goroutines. Faults must have ended.
 func (p *Proxy) Close() {
-	p.mu.Lock()
-	if p.listener != nil {
-		p.listener.Close()
-	}
-	p.mu.Unlock()
+	p.Refuse()
 	p.Network.Close()
 }
 

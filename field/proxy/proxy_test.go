@@ -1,11 +1,9 @@
 package proxy_test
 
 import (
-	"errors"
 	"io"
 	"net"
 	"os"
-	"runtime"
 	"testing"
 	"time"
 
@@ -135,21 +133,6 @@ func TestConnectionsAreRefusedAndAdmittedAgain(t *testing.T) {
 	_, err := net.DialTimeout("tcp", p.Addr(), soon)
 	require.Error(t, err)
 	require.NoError(t, p.Admit())
-	echoes(t, dial(t, p))
-}
-
-func TestDialingHangsUntilTheFaultEnds(t *testing.T) {
-	locktest.Long(t, "it waits for connections in real time")
-	if runtime.GOOS != "linux" {
-		t.Skip("other systems reset what does not fit into the queue")
-	}
-	p := echo(t)
-	end, err := p.HangDials()
-	require.NoError(t, err)
-	_, err = net.DialTimeout("tcp", p.Addr(), brief)
-	var late net.Error
-	require.True(t, errors.As(err, &late) && late.Timeout(), "%v", err)
-	end()
 	echoes(t, dial(t, p))
 }
 

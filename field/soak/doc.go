@@ -35,8 +35,8 @@
 // explains nothing.
 //
 // Half of the workers use go-redis with ContextTimeoutEnabled, the others with its
-// defaults (-driver). Faults that make a documented flaw arise, restart-empty and
-// flushall, come only when -modes or -only names them.
+// defaults. Faults that make a documented flaw arise, restart-empty and flushall, come
+// only when -only names them.
 //
 // Beside the rungs there are reentrant/cohort-fenced, and locks that are wrong on
 // purpose, such as wrong/lease_from_reply, which a soak has to catch.

@@ -241,24 +241,6 @@ func (r *record) calls() {
 		}
 		r.violated(lateReturn, text, c.Key, c.At, end, ownerOf(c.Event))
 	}
-	r.countNotHeld()
-}
-
-// countNotHeld counts the Unlocks that say that the lock was not held although
-// nothing had said so before.
-func (r *record) countNotHeld() {
-	newest := map[owner]*section{}
-	next := 0
-	for _, c := range r.requests {
-		for ; next < len(r.sections) && r.sections[next].held <= c.At; next++ {
-			newest[r.sections[next].owner] = r.sections[next]
-		}
-		s := newest[ownerOf(c.Event)]
-		if c.Op == Unlock && c.returned != nil && s != nil &&
-			s.key == c.Key && !s.lost && c.returned.Error == notHeld {
-			r.verdict.NotHeld++
-		}
-	}
 }
 
 // probes looks for keys that a process could not get within two leases and two

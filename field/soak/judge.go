@@ -6,9 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/lockladder/lockladder/lock"
-	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 // The invariants.
@@ -59,9 +56,6 @@ type verdict struct {
 	// Overlaps and Stale are two holders, and writes that came too late, that a
 	// stop explains.
 	Overlaps, Stale int
-
-	// NotHeld counts the Unlocks that said ErrNotHeld before Lost had closed.
-	NotHeld int
 
 	// Latest is the longest that a call has overrun its deadline, by driver.
 	Latest map[driver]time.Duration
@@ -121,11 +115,7 @@ type section struct {
 	called    int64 // the call that was granted
 	held      int64 // when it returned: the belief begins
 	over      int64 // the belief's end, forever when it never ends
-	lost      bool  // it was told that the lease is gone
 }
-
-// notHeld is what the return of an Unlock says that was not needed any more.
-var notHeld = protocol.ErrorName(lock.ErrNotHeld)
 
 const forever = int64(1)<<62 - 1
 
@@ -184,7 +174,6 @@ func newRecord(s setup, events []Event) *record {
 		case Lost, Leave:
 			if held := r.byName[e.Section]; held != nil {
 				held.over = min(held.over, e.At)
-				held.lost = held.lost || e.Kind == Lost
 			}
 		case Kill:
 			r.killed[workerLife{e.Worker, e.Life}] = e.At

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
@@ -75,8 +73,6 @@ func soak(ctx context.Context, c config, keep string, out,
 		return failed
 	}
 	c.Progress = log
-	file, ok := log.(*os.File)
-	c.Terminal = ok && term.IsTerminal(int(file.Fd()))
 	ran := run(ctx, c, dir)
 	verdict, err := judgeDir(dir)
 	if err := errors.Join(ran, err); err != nil {
@@ -143,7 +139,8 @@ type options struct {
 // parse reads the flags. Its errors say what would be right.
 func parse(args []string, log io.Writer) (options, error) {
 	var o options
-	c := config{}
+	c := config{terms: terms{TTL: time.Second, Poll: 100 * time.Millisecond,
+		Drivers: []driver{strict, defaults, strict, defaults}}}
 	set := flag.NewFlagSet("soak", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	redis := set.String("redis", "", `where the servers come from: "auto"`+
@@ -152,18 +149,8 @@ func parse(args []string, log io.Writer) (options, error) {
 		"the locks, separated by commas, one after the other")
 	set.DurationVar(&c.For, "for", time.Minute, "how long faults come")
 	set.Uint64Var(&c.Seed, "seed", 0, "draws the faults; 0: another each time")
-	only := set.String("only", "",
-		"only these faults, separated by commas (modes too)")
-	modes := set.String("modes", "", "faults that make documented flaws arise,"+
-		" beside the others: restart-empty, flushall")
-	driven := set.String("driver", "both", "how go-redis is configured: strict"+
-		" (ContextTimeoutEnabled), defaults, or both, in turn")
-	workers := set.Int("workers", 4, "processes")
-	set.IntVar(&c.Goroutines, "goroutines", 8, "goroutines of a process")
+	only := set.String("only", "", "only these faults, separated by commas")
 	keys := set.Int("keys", 3, "keys")
-	set.DurationVar(&c.TTL, "ttl", time.Second, "the lease")
-	set.DurationVar(&c.Poll, "poll", 100*time.Millisecond,
-		"the longest pause between two attempts")
 	set.StringVar(&o.dir, "dir", "",
 		"keep all runs below this directory, not only those that didn't hold")
 	err := set.Parse(args)
@@ -180,46 +167,15 @@ func parse(args []string, log io.Writer) (options, error) {
 	case *redis != servers.Auto:
 		return o, fmt.Errorf("-redis %s: write -redis auto, which starts the"+
 			" servers: a soak kills and restarts them", *redis)
-	case c.For <= 0, c.Poll <= 0:
-		return o, errors.New("-for and -poll must be positive")
-	case c.TTL < 100*time.Millisecond, c.TTL > 10*time.Second,
-		c.TTL%time.Millisecond != 0:
-		return o, fmt.Errorf("-ttl %v: it must be from 100ms to 10s, in whole"+
-			" milliseconds", c.TTL)
-	}
-	for _, n := range []struct {
-		flag      string
-		has, most int
-	}{{"workers", *workers, 100}, {"goroutines", c.Goroutines, 1000},
-		{"keys", *keys, 1000}} {
-		if n.has < 1 || n.has > n.most {
-			return o, fmt.Errorf("-%s %d: it must be from 1 to %d", n.flag, n.has, n.most)
-		}
-	}
-	drivers := []driver{driver(*driven)}
-	switch drivers[0] {
-	case "both":
-		drivers = []driver{strict, defaults}
-	case strict, defaults:
-	default:
-		return o, fmt.Errorf("-driver %s: it must be strict, defaults or both",
-			*driven)
-	}
-	for n := range *workers {
-		c.Drivers = append(c.Drivers, drivers[n%len(drivers)])
+	case c.For <= 0:
+		return o, errors.New("-for must be positive")
+	case *keys < 1 || *keys > 1000:
+		return o, fmt.Errorf("-keys %d: it must be from 1 to 1000", *keys)
 	}
 	for n := range *keys {
 		c.Keys = append(c.Keys, fmt.Sprintf("soak:%d", n+1))
 	}
-	chosen, err := list("-only", *only)
-	if err != nil {
-		return o, err
-	}
-	asked, err := list("-modes", *modes)
-	if err != nil {
-		return o, err
-	}
-	if c.Faults, err = selectFaults(chosen, asked); err != nil {
+	if c.Faults, err = selectFaults(*only); err != nil {
 		return o, err
 	}
 	if c.Seed == 0 {
@@ -233,11 +189,7 @@ func parse(args []string, log io.Writer) (options, error) {
 			return o, fmt.Errorf("-dir %s: %w", o.dir, err)
 		}
 	}
-	found, err := list("-rungs", *names)
-	if err != nil {
-		return o, err
-	}
-	for _, name := range found {
+	for name := range strings.SplitSeq(*names, ",") {
 		one := c
 		one.Rung = name
 		if one.subject, err = findSubject(name); err != nil {
@@ -245,10 +197,6 @@ func parse(args []string, log io.Writer) (options, error) {
 		}
 		one.Again = again(set, name, one.Seed)
 		o.configs = append(o.configs, one)
-	}
-	if len(o.configs) == 0 {
-		return o, errors.New("-rungs is empty: name a lock (example: -rungs" +
-			" reentrant/notify)")
 	}
 	return o, nil
 }
@@ -263,21 +211,6 @@ func again(set *flag.FlagSet, rung string, seed uint64) string {
 		}
 	})
 	return strings.Join(words, " ")
-}
-
-// list splits names at their commas.
-func list(name, text string) ([]string, error) {
-	if text == "" {
-		return nil, nil
-	}
-	all := strings.Split(text, ",")
-	for i, one := range all {
-		if all[i] = strings.TrimSpace(one); all[i] == "" {
-			return nil, fmt.Errorf("%s %s: there is an empty name in the list",
-				name, text)
-		}
-	}
-	return all, nil
 }
 
 func help(set *flag.FlagSet, log io.Writer) {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,7 +45,6 @@ type nemesis struct {
 	Write  func(Event)
 
 	count atomic.Int64
-	now   sync.Map // lane to the name of its fault
 }
 
 // fault is one kind of disturbance.
@@ -68,31 +67,23 @@ type strike struct {
 	length time.Duration
 }
 
-// selectFaults finds faults by their names; without names it is all but the modes.
-// Modes are added. Its error lists the valid names.
-func selectFaults(only, modes []string) ([]fault, error) {
-	for _, name := range slices.Concat(only, modes) {
-		if !slices.ContainsFunc(allFaults, named(name)) {
-			var names []string
-			for _, f := range allFaults {
-				names = append(names, f.Name)
-			}
-			return nil, fmt.Errorf("there is no fault %q, the faults are %s",
-				name, strings.Join(names, ", "))
-		}
-	}
-	var chosen []fault
+// selectFaults finds faults by their names, which commas separate; without names it is
+// all but the modes. Its error lists the valid names.
+func selectFaults(only string) (chosen []fault, err error) {
+	names := map[string]bool{}
 	for _, f := range allFaults {
-		if slices.Contains(only, f.Name) || slices.Contains(modes, f.Name) ||
-			len(only) == 0 && !f.Mode {
+		names[f.Name] = true
+		if only == "" && !f.Mode || slices.Contains(strings.Split(only, ","), f.Name) {
 			chosen = append(chosen, f)
 		}
 	}
+	for name := range strings.SplitSeq(only, ",") {
+		if only != "" && !names[name] {
+			return nil, fmt.Errorf("there is no fault %q, the faults are %s", name,
+				strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+		}
+	}
 	return chosen, nil
-}
-
-func named(name string) func(fault) bool {
-	return func(f fault) bool { return f.Name == name }
 }
 
 // Run disturbs until ctx ends, or until a fault could not be made or healed, which it
@@ -124,10 +115,7 @@ func (n *nemesis) run(ctx context.Context, lane int, faults []fault) error {
 		s := &strike{nemesis: n, ctx: ctx, rng: rng, fault: fault.Name,
 			length: n.length(rng)}
 		n.count.Add(1)
-		n.now.Store(lane, fault.Name)
-		err := fault.do(s)
-		n.now.Delete(lane)
-		if err != nil {
+		if err := fault.do(s); err != nil {
 			return fmt.Errorf("fault %s: %w", fault.Name, err)
 		}
 	}
@@ -143,17 +131,6 @@ func (n *nemesis) length(rng *rand.Rand) time.Duration {
 
 // Count is how many faults there have been.
 func (n *nemesis) Count() int { return int(n.count.Load()) }
-
-// Now names the faults that are under way.
-func (n *nemesis) Now() string {
-	var names []string
-	n.now.Range(func(_, name any) bool {
-		names = append(names, name.(string))
-		return true
-	})
-	slices.Sort(names)
-	return strings.Join(names, ", ")
-}
 
 func between(rng *rand.Rand, low, high time.Duration) time.Duration {
 	return low + time.Duration(rng.Int64N(int64(high-low)))
@@ -216,8 +193,6 @@ var allFaults = []fault{
 		Text: "one direction of the connections is closed"},
 	{Name: "refuse", lane: network, do: refuse,
 		Text: "new connections are refused, and old ones reset"},
-	{Name: "dial", lane: network, do: dial,
-		Text: "new connections hang while they are dialed, old ones are reset"},
 }
 
 func stop(s *strike) error {
@@ -399,20 +374,5 @@ func refuse(s *strike) error {
 			errs = append(errs, p.Admit())
 		}
 		return errors.Join(errs...)
-	})
-}
-
-func dial(s *strike) error {
-	return s.network("", func(proxies []*proxy.Proxy) error {
-		for _, p := range proxies {
-			end, err := p.HangDials()
-			if err != nil {
-				return err
-			}
-			defer end()
-			p.Cut()
-		}
-		s.last()
-		return nil
 	})
 }

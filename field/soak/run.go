@@ -19,13 +19,11 @@ import (
 // config is a soak of one lock.
 type config struct {
 	terms
-	subject    subject
-	For        time.Duration // the nemesis
-	Goroutines int           // of a worker
-	Again      string        // the command that repeats it
-	Faults     []fault
-	Progress   io.Writer // where lines about it go
-	Terminal   bool      // one line, written over and over
+	subject  subject
+	For      time.Duration // the nemesis
+	Again    string        // the command that repeats it
+	Faults   []fault
+	Progress io.Writer // where lines about it go
 }
 
 func (c config) setup() setup {
@@ -100,37 +98,13 @@ func (w *world) calmDown(ctx context.Context, endPings func()) error {
 	return w.lookForTheRest(ctx)
 }
 
-// report says how the run is getting on: on a terminal in one line, else now and
-// then in one more.
+// report says now and then how the run is getting on.
 func (w *world) report(ctx context.Context, n *nemesis) {
-	every := 10 * time.Second
-	if w.config.Terminal {
-		every = 200 * time.Millisecond
-		defer fmt.Fprint(w.config.Progress, "\r\x1b[K")
-	}
-	ticks := time.NewTicker(every)
-	defer ticks.Stop()
 	begun := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks.C:
-		}
-		line := fmt.Sprintf("%s: %v of %v, %d sections, %d faults",
-			w.config.Rung, time.Since(begun).Round(time.Second),
-			w.config.For, w.storage.Writes(), n.Count())
-		if now := n.Now(); now != "" {
-			line += ", now " + now
-		} else if time.Since(begun) > w.config.For {
-			line += ", calming down"
-		}
-		if w.config.Terminal {
-			fmt.Fprintf(w.config.Progress, "\r\x1b[K%.100s", line)
-		} else {
-			fmt.Fprintln(w.config.Progress, line)
-		}
-	}
+	every(ctx, 10*time.Second, func() {
+		fmt.Fprintf(w.config.Progress, "%s: %v of %v, %d sections, %d faults\n", w.config.Rung,
+			time.Since(begun).Round(time.Second), w.config.For, w.storage.Writes(), n.Count())
+	})
 }
 
 const (

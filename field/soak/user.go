@@ -237,7 +237,7 @@ func (w *worker) probe(i int, key string) error {
 	if err != nil {
 		return err
 	}
-	u := &user{worker: w, g: w.orders.Goroutines + 1 + i}
+	u := &user{worker: w, g: goroutines + 1 + i}
 	for end := time.Now().Add(probing(w.orders.TTL, w.orders.Poll)); time.Now().Before(end); {
 		granted, _, _ := u.acquire(l, key, Probe, time.Until(end))
 		if granted {

@@ -45,10 +45,6 @@ func (v verdict) Write(w io.Writer) {
 		fmt.Fprintf(w, "  explained by stops: two holders %d times, %d stale"+
 			" writes (docs/7-fenced.md)\n", v.Overlaps, v.Stale)
 	}
-	if v.NotHeld > 0 {
-		fmt.Fprintf(w, "  %d Unlocks said ErrNotHeld without a sign of a loss"+
-			" before\n", v.NotHeld)
-	}
 	for _, driver := range slices.Sorted(maps.Keys(v.Latest)) {
 		fmt.Fprintf(w, "  latest return with the driver %s: %v after its"+
 			" deadline\n", driver, max(v.Latest[driver], 0).Round(

@@ -27,15 +27,17 @@ type node struct{ Addr, User, Password string }
 // orders are what a worker is told first.
 type orders struct {
 	terms
-	Dir        string // of the run
-	Worker     int
-	Life       int // how often it was restarted
-	Goroutines int
-	Nodes      []node // all servers, through their proxies
-	Storage    string
+	Dir     string // of the run
+	Worker  int
+	Life    int    // how often it was restarted
+	Nodes   []node // all servers, through their proxies
+	Storage string
 }
 
 func (o orders) driver() driver { return o.Drivers[o.Worker] }
+
+// goroutines are those of a worker that use the lock.
+const goroutines = 8
 
 // probing is how long a worker asks for a key after the nemesis has ended: for longer
 // than the judge allows, so that a key that is had late is told from one that never is.
@@ -135,8 +137,8 @@ func (w *worker) live(say *json.Encoder, said <-chan string) error {
 	// Before the first use of a client: whatever is more at the end was left
 	// behind by the lock.
 	base := runtime.NumGoroutine()
-	errs := make(chan error, w.orders.Goroutines+len(w.orders.Keys)+1)
-	for g := range w.orders.Goroutines {
+	errs := make(chan error, goroutines+len(w.orders.Keys)+1)
+	for g := range goroutines {
 		users.Go(func() { errs <- w.use(g + 1) })
 	}
 	if err := say.Encode(sayReady); err != nil {

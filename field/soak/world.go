@@ -92,7 +92,7 @@ func (w *world) open(ctx context.Context) error {
 func (w *world) start(n int) error {
 	c := w.config
 	o := orders{terms: c.terms, Dir: w.dir, Worker: n, Life: w.lives[n],
-		Goroutines: c.Goroutines, Storage: w.storage.Addr()}
+		Storage: w.storage.Addr()}
 	for i, r := range w.redis {
 		user, password := r.Auth()
 		o.Nodes = append(o.Nodes, node{Addr: w.proxies[n][i].Addr(),

@@ -146,17 +146,6 @@ type Server struct{ *servers.Server }
 // Auth is nobody.
 func (Server) Auth() (user, password string) { return "", "" }
 
-// OneLine says that an error is one line, which says all of this and no password.
-func OneLine(t *testing.T, err error, says ...string) {
-	t.Helper()
-	require.Error(t, err)
-	for _, text := range says {
-		assert.ErrorContains(t, err, text)
-	}
-	assert.NotContains(t, err.Error(), "\n")
-	assert.NotContains(t, err.Error(), "secret")
-}
-
 // Addrs are where servers answer.
 func Addrs(all []*servers.Server) (addrs []string) {
 	for _, s := range all {

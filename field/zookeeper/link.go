@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -28,7 +27,6 @@ type link struct {
 	timeout time.Duration // what the servers grant
 	timer   *time.Timer   // the deadline of a session without a connection
 	wire    net.Conn      // the newest connection
-	refused int           // connections in a row that were not made
 	why     error         // it is over
 }
 
@@ -79,11 +77,7 @@ func (k *link) end() {
 	s := k.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	why := s.cause
-	if why == nil {
-		why = errors.New("no answer in time")
-	}
-	s.endLocked(k, why)
+	s.endLocked(k, errors.New("no answer in time"))
 }
 
 type silent struct{}
@@ -121,8 +115,7 @@ func (k *link) hear(e zk.Event) {
 	}
 }
 
-// dial is the driver's dialer. It keeps why a connection was not made, which the
-// driver does not say, and makes none for a session that is over.
+// dial is the driver's dialer. It makes no connection for a session that is over.
 func (k *link) dial(network, addr string, wait time.Duration) (net.Conn, error) {
 	if isClosed(k.lost) {
 		return nil, errClosed
@@ -137,20 +130,15 @@ func (k *link) dial(network, addr string, wait time.Duration) (net.Conn, error) 
 		}
 		return nil, errClosed
 	}
-	s.cause = err
 	if err != nil {
-		k.refused++
-		if !isClosed(k.ready) && k.refused >= len(s.servers) {
-			s.endLocked(k, err)
-		}
 		return nil, err
 	}
-	k.refused, k.wire = 0, c
+	k.wire = c
 	return &wire{Conn: c, of: k}, nil
 }
 
 // wire is a connection. It reads what the driver does not tell: the timeout in
-// the servers' first answer, and that there is none.
+// the servers' first answer.
 type wire struct {
 	net.Conn
 	of   *link
@@ -166,42 +154,17 @@ func (w *wire) Read(b []byte) (int, error) {
 		return n, err
 	}
 	w.head = append(w.head, b[:min(n, missing)]...)
-	s := w.of.session
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	granted := time.Duration(0)
-	if len(w.head) == headLength {
-		granted = time.Duration(int32(binary.BigEndian.Uint32(w.head[8:]))) *
-			time.Millisecond
+	if len(w.head) < headLength {
+		return n, err
 	}
+	granted := time.Duration(int32(binary.BigEndian.Uint32(w.head[8:]))) * time.Millisecond
 	if granted > 0 { // an ended session has none
+		s := w.of.session
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		w.of.timeout = granted
 	}
-	if err != nil {
-		s.cause = fmt.Errorf("no answer: %w", err)
-	}
 	return n, err
-}
-
-// Write says of every error that the connection broke, which the driver does only
-// of some.
-func (w *wire) Write(b []byte) (int, error) {
-	n, err := w.Conn.Write(b)
-	if err != nil {
-		err = fmt.Errorf("%w: %w", zk.ErrConnectionClosed, err)
-	}
-	return n, err
-}
-
-// SetReadDeadline is asked for ten times too much by a driver that waits for its
-// first answer: other servers may be well.
-func (w *wire) SetReadDeadline(t time.Time) error {
-	latest := time.Now().Add(max(patience/time.Duration(
-		len(w.of.session.servers)), time.Second))
-	if len(w.head) < headLength && t.After(latest) {
-		t = latest
-	}
-	return w.Conn.SetReadDeadline(t)
 }
 
 // round has the driver try one server after the other. Names are looked up by
@@ -270,7 +233,8 @@ func ask[T any](ctx context.Context, k *link, do func() (T, error),
 // unanswered says whether no server has answered; whether the request was
 // executed is unknown.
 func unanswered(err error) bool {
-	return errors.Is(err, zk.ErrConnectionClosed) ||
+	_, unsent := errors.AsType[net.Error](err)
+	return unsent || errors.Is(err, zk.ErrConnectionClosed) ||
 		errors.Is(err, zk.ErrNoServer) || errors.Is(err, zk.ErrClosing)
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/field/proxy"
-	"github.com/lockladder/lockladder/field/storetest"
 	"github.com/lockladder/lockladder/field/zookeeper"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
@@ -174,69 +173,42 @@ func TestAReleaseOutlastsAShortOutage(t *testing.T) {
 	})
 }
 
-// unanswered is a request that the server has executed, and whose reply is lost.
-type unanswered struct {
-	*person
-	give   context.CancelFunc // gives the request up
-	answer chan error
-	taken  func() bool // whether the lock is taken; false when it can't be known
-	free   func() bool
-}
-
-func askInVain(t *testing.T, kind string,
-	ask func(context.Context, scenarios.Lock) error) *unanswered {
-	t.Helper()
-	server := startWith(t, longTick)
-	s := newStore(t, server)
-	ctx := within(t, 30*time.Second)
-	u := &unanswered{answer: make(chan error, 1)}
-	is := func(taken bool) func() bool {
-		return func() bool { // an error is met when it goes meanwhile
-			first, _, err := s.Holder(ctx, "stock")
-			return err == nil && (first != "") == taken
+// The request was executed, and the connection breaks before the reply has come: the lock is
+// had, or no node is left when its context has ended before.
+func TestALostReplyIsAskedForAgainAndAnAbandonedRequestLeavesNoNode(t *testing.T) {
+	each(t, func(t *testing.T, kind string) {
+		server := startWith(t, longTick)
+		s := newStore(t, server)
+		ctx := within(t, time.Minute)
+		taken := func(is bool) func() bool {
+			return func() bool { // an error is met when it goes meanwhile
+				first, _, err := s.Holder(ctx, "stock")
+				return err == nil && (first != "") == is
+			}
 		}
-	}
-	u.taken, u.free = is(true), is(false)
-	u.person = owner(t, kind, server, longTimeout)
-	require.NoError(t, u.Lock.Lock(ctx)) // the session, and its nodes, are there
-	require.NoError(t, u.Unlock(ctx))
-
-	u.hears(false)
-	ctx, u.give = context.WithCancel(ctx)
-	t.Cleanup(u.give)
-	go func() { u.answer <- ask(ctx, u.Lock) }()
-	require.Eventually(t, u.taken, 10*time.Second, time.Millisecond,
-		"the server has executed it")
-	return u
-}
-
-// The request was executed, and nobody knows: its context has ended, and then
-// the connection breaks before the reply has come.
-func TestAnAbandonedRequestLeavesNoNode(t *testing.T) {
-	each(t, func(t *testing.T, kind string) {
-		u := askInVain(t, kind, func(ctx context.Context,
-			l scenarios.Lock) error {
-			_, err := l.TryLock(ctx)
-			return err
-		})
-		u.give()
-		require.ErrorIs(t, <-u.answer, context.Canceled)
-		u.hears(true)
-		assert.Eventually(t, u.free, 10*time.Second, time.Millisecond,
-			"its session lives on")
-	})
-}
-
-// Nobody gives up, but the connection breaks: the lock is had.
-func TestALostReplyIsAskedForAgain(t *testing.T) {
-	each(t, func(t *testing.T, kind string) {
-		u := askInVain(t, kind, func(ctx context.Context,
-			l scenarios.Lock) error {
-			return l.Lock(ctx)
-		})
-		u.hears(true)
-		require.NoError(t, <-u.answer)
-		require.NoError(t, u.Unlock(within(t, 10*time.Second)))
+		p := owner(t, kind, server, longTimeout)
+		require.NoError(t, p.Lock.Lock(ctx)) // the session, and its nodes, are there
+		require.NoError(t, p.Unlock(ctx))
+		for _, gives := range []bool{false, true} {
+			p.hears(false)
+			asked, give := context.WithCancel(ctx)
+			answer := make(chan error, 1)
+			go func() { answer <- p.Lock.Lock(asked) }()
+			require.Eventually(t, taken(true), 10*time.Second, time.Millisecond,
+				"the server has executed it")
+			if gives {
+				give()
+				require.ErrorIs(t, <-answer, context.Canceled)
+			}
+			p.hears(true)
+			if !gives {
+				require.NoError(t, <-answer)
+				require.NoError(t, p.Unlock(ctx))
+			}
+			assert.Eventually(t, taken(false), 10*time.Second, time.Millisecond,
+				"its session lives on")
+			give()
+		}
 	})
 }
 
@@ -266,59 +238,4 @@ func TestAWaiterGivesUpAtOnce(t *testing.T) {
 		other := owner(t, kind, server, longTimeout)
 		require.NoError(t, other.Lock.Lock(within(t, 10*time.Second)), "its node is gone")
 	})
-}
-
-// silentServer takes connections and says nothing, as a server that hangs.
-func silentServer(t *testing.T) (addr string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { l.Close() })
-	return l.Addr().String()
-}
-
-func TestAServerThatDoesNotAnswerIsOneLine(t *testing.T) {
-	server := start(t)
-	require.NoError(t, server.Pause())
-	for _, kind := range []string{"basic", "sequential", "recipe"} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			l := owner(t, kind, server, longTimeout)
-			refused := func(ctx context.Context, causes ...string) {
-				_, err := l.TryLock(ctx)
-				storetest.OneLine(t, err, append(causes, l.network.Addr())...)
-			}
-			short, cancel := context.WithTimeout(t.Context(),
-				10*time.Millisecond)
-			defer cancel()
-			refused(short, `acquire "stock"`, "deadline exceeded")
-			bar := within(t, 5*time.Second) // the line is to come within it
-			refused(bar, `acquire "stock"`, "no answer")
-			assert.NoError(t, bar.Err())
-		})
-	}
-}
-
-// A server that hangs does not hide the others.
-func TestAnotherServerIsFoundBehindOneThatDoesNotAnswer(t *testing.T) {
-	server := start(t)
-	session, err := zookeeper.Open([]string{silentServer(t), server.Addr(),
-		silentServer(t)}, timeout, nil)
-	require.NoError(t, err)
-	defer session.Close()
-	l, err := zookeeper.NewBasic(session, "stock")
-	require.NoError(t, err)
-	granted, err := l.TryLock(within(t, 5*time.Second))
-	require.NoError(t, err)
-	assert.True(t, granted)
-}
-
-func TestAClosedSessionLocksNothing(t *testing.T) {
-	server := start(t)
-	for _, kind := range []string{"basic", "sequential", "recipe"} {
-		l := owner(t, kind, server, timeout)
-		l.session.Close()
-		_, err := l.TryLock(t.Context())
-		assert.ErrorContains(t, err, "closed")
-	}
 }

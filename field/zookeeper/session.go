@@ -25,7 +25,6 @@ type Session struct {
 	mu     sync.Mutex // guards what follows, and the links; never held long
 	now    *link      // nil after a loss
 	closed bool
-	cause  error // why the newest connection was not made, or not answered
 	joined sync.WaitGroup
 }
 
@@ -131,12 +130,6 @@ func (s *Session) where() string { return strings.Join(s.servers, ", ") }
 // servers' addresses.
 func (s *Session) failed(ctx context.Context, doing, name string,
 	err error) error {
-	s.mu.Lock()
-	why := s.cause
-	s.mu.Unlock()
-	if why != nil && unanswered(err) {
-		err = fmt.Errorf("%w (%v)", err, why)
-	}
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w (%w)", cause, err)
 	}

@@ -1,7 +1,7 @@
 package bench
 
 // Figure is something that a row tells. Everything that shows rows is a loop over their
-// figures: JSON, table, legend, the text for benchstat, and the median of rounds.
+// figures: JSON, table, legend, what go test -bench shows, and the median of rounds.
 type Figure struct {
 	Name  string // in JSON; what stands before a dot is an object there
 	Value any    // nil when it was not measured; a number of a row is a float64
@@ -10,7 +10,7 @@ type Figure struct {
 
 	Legend string // explains it below the table
 	Round  string // its name in the rounds in JSON, "" where it isn't
-	Unit   string // in the text for benchstat, "" where it isn't
+	Unit   string // for go test -bench, "" where that doesn't show it
 
 	// Over makes a figure of all rounds, where it is not that of the one with the
 	// median ratio: the worst of what must not happen.

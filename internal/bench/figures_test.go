@@ -89,26 +89,6 @@ func with(values map[string]any) Row {
 	return row
 }
 
-func TestEveryRoundIsALineForBenchstat(t *testing.T) {
-	row := with(map[string]any{"rung": "reentrant/notify"})
-	row.Rounds = append(row.Rounds, RowOf(map[string]any{"seconds": 2,
-		"sections": 1000}))
-	single := fullRow()
-	single.Rounds = nil
-	none := with(map[string]any{"rung": "bronze"})
-	none.Rounds = []Row{RowOf(map[string]any{"seconds": 30})}
-	var out strings.Builder
-	require.NoError(t, WriteBenchstat(Report{Env: Env{OS: "linux",
-		Arch: "amd64"}, Rows: []Row{row, single, none}}, &out))
-	assert.Equal(t, `goos: linux
-goarch: amd64
-pkg: github.com/lockladder/lockladder/bench
-BenchmarkInventory/rung=reentrant.notify/clients=1000/poll=1000ms 1000 1250000 ns/op 800 acquisitions/s 512.25 wait-p50-ms 0.11 times-serial
-BenchmarkInventory/rung=reentrant.notify/clients=1000/poll=1000ms 1000 2000000 ns/op
-BenchmarkInventory/rung=gold/clients=1000/poll=1000ms 1000 1250000 ns/op 0 lost-updates 800 acquisitions/s 512.25 wait-p50-ms 0.11 times-serial
-`, out.String())
-}
-
 // rows show each thing that a table can say.
 func rows() []Row {
 	quick := with(map[string]any{"rung": "serial-limit", "wait_ms.p50": 0.041,

@@ -44,10 +44,10 @@ type Inventory struct {
 	pool     int
 	rtt      time.Duration
 
-	benchstat, html string // files
-	against         string // a file with an earlier run
-	before          Report // what is in it
-	program         string // a command line, "" for none
+	html    string // a file
+	against string // a file with an earlier run
+	before  Report // what is in it
+	program string // a command line, "" for none
 
 	runners []*Runner // of each table
 	current atomic.Pointer[Runner]
@@ -84,8 +84,6 @@ func (w *Inventory) Flags(flags *flag.FlagSet) func(Run) (Plan, error) {
 	flags.DurationVar(&w.rtt, "rtt", 0,
 		"adds this to the network's round-trip time")
 	flags.Uint64Var(&s.Seed, "seed", 0, "decides on the jitter (default chance)")
-	flags.StringVar(&w.benchstat, "benchstat", "", "also write them as text for "+
-		"benchstat to this `file`, or -")
 	flags.StringVar(&w.html, "html", "",
 		"also write them as a page with charts to this `file`")
 	flags.StringVar(&w.against, "against", "", "compares the rows with those of an earlier "+
@@ -188,11 +186,8 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 		Config: Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt},
 		Header: w.header(run), Empty: RowOf(nil),
 		Layout: Layout{Width: run.Width}, Findings: w.findings,
-		Progress: w.progress, Memory: peakMemory,
-		Outputs: []Output{
-			{Flag: "benchstat", File: &w.benchstat, Alone: true, Write: WriteBenchstat},
-			{Flag: "html", File: &w.html, Write: WritePage},
-		}}
+		Progress: w.progress,
+		Outputs:  []Output{{"html", &w.html, WritePage}}}
 	if args := strings.Fields(w.program); len(args) > 0 {
 		p.Layout.Name, p.Nodes = len(ProgramName(args)), ProgramNodes
 		p.Late = func(ctx context.Context, servers *Servers) ([]Subject, error) {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	html "html/template"
@@ -409,11 +410,17 @@ func notes(rows []dotsRow) []string {
 	return all
 }
 
+// Named is the server for people: "Redis 7.0.15".
+func (env Env) Named() string {
+	return strings.TrimSpace(strings.ToUpper(env.Server[:1]) + env.Server[1:] + " " +
+		*cmp.Or(env.ServerVersion, new(string)))
+}
+
 // line names the environment in one line, and the scale where that is one.
 func (env Env) line(scale bool) string {
 	words := []string{env.Server}
 	if env.ServerVersion != nil {
-		words[0] = "Redis " + *env.ServerVersion
+		words[0] = env.Named()
 	}
 	words = append(words, env.Go)
 	if env.CPU != nil {

@@ -10,7 +10,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -31,7 +30,7 @@ type Env struct {
 	CPU           *string  `json:"cpu"`
 	CPUs          int      `json:"cpus"`
 	Commit        *string  `json:"commit"` // with "+" when files have changed
-	Server        string   `json:"server"` // "miniredis" or "redis"
+	Server        string   `json:"server"` // "miniredis", "redis" or "valkey"
 	ServerVersion *string  `json:"server_version"`
 	Addresses     []string `json:"addresses"`     // null when embedded
 	Pinned        *int     `json:"pinned_to_cpu"` // servers and clients alike
@@ -40,7 +39,6 @@ type Env struct {
 	TTLms         float64  `json:"ttl_ms"`
 	TimeoutMs     float64  `json:"timeout_ms"`
 	Seed          *uint64  `json:"seed"`
-	PeakMemoryMB  *float64 `json:"peak_memory_mb"` // of the clients' process
 	Interrupted   bool     `json:"interrupted"`
 }
 
@@ -59,43 +57,7 @@ func (r Report) Write(w io.Writer) error {
 	return nil
 }
 
-// WriteBenchstat writes a report of the inventory as the text that benchstat compares, under
-// the names of go test -bench: a line for each round, whose time per operation
-// is that of a client's turn.
-func WriteBenchstat(r Report, w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\n", r.Env.OS, r.Env.Arch)
-	fmt.Fprintf(&b, "pkg: github.com/lockladder/lockladder/bench\n")
-	if r.Env.CPU != nil {
-		fmt.Fprintf(&b, "cpu: %s\n", *r.Env.CPU)
-	}
-	for _, row := range r.Rows {
-		rounds := row.Rounds
-		if len(rounds) == 0 {
-			rounds = []Row{row}
-		}
-		for _, round := range rounds {
-			sections := round.Count("sections")
-			if sections == 0 {
-				continue // there is no time per operation
-			}
-			// In a name the dot stands for the slash of the rung's.
-			fmt.Fprintf(&b, "BenchmarkInventory/rung=%s/clients=%d/poll=%gms %d",
-				strings.ReplaceAll(row.Name(), "/", "."), row.Count("table_clients"),
-				*row.Number("poll_ms"), sections)
-			round.Report(func(x float64, unit string) {
-				b.WriteString(" " + strconv.FormatFloat(x, 'f', -1, 64) + " " + unit)
-			})
-			fmt.Fprintln(&b)
-		}
-	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("write the figures for benchstat: %w", err)
-	}
-	return nil
-}
-
-// Report tells the figures that benchstat compares: first the time of a client's turn,
+// Report tells the figures that go test -bench shows: first the time of a client's turn,
 // where there was one.
 func (r Row) Report(figure func(x float64, unit string)) {
 	if sections := r.Count("sections"); sections > 0 {

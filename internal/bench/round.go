@@ -12,12 +12,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/internal/servers/process"
 	"github.com/lockladder/lockladder/lock"
 )
 
 // finishWithin is what is left, when a row has ended, to a client inside the
 // critical section: it finishes the section and releases the lock.
-const finishWithin = 10 * time.Second
+const finishWithin = 30 * time.Second
 
 // round is one round of a row: one stock, sold to its clients.
 type round struct {
@@ -173,7 +174,7 @@ func (r *Runner) open(ctx context.Context, s *round) Counts {
 		<-ready
 	}
 	commands, trips := r.Servers.Traffic()
-	cpu := processTime()
+	cpu := process.Time()
 	s.started = time.Now()
 	r.under.Store(s)
 	defer r.under.Store(nil)
@@ -189,7 +190,7 @@ func (r *Runner) open(ctx context.Context, s *round) Counts {
 	s.result.Add(&Counts{
 		Absent:   absent,
 		Took:     took,
-		CPU:      processTime() - cpu,
+		CPU:      process.Time() - cpu,
 		Commands: sent - commands,
 		Trips:    passed - trips,
 		Most:     s.most.Load(),

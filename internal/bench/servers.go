@@ -33,10 +33,12 @@ const (
 
 	// embeddedWithin is for embedded servers. They always answer, on a busy
 	// machine late: given up, a grant would block the others for a lease.
-	embeddedWithin = 30 * time.Second
+	embeddedWithin = 60 * time.Second
 
-	// embeddedMemory is the memory from which on the collector works harder.
+	// embeddedMemory is the memory from which on the collector works harder, and
+	// memoryEach is added for each client: its connection, at both ends, and what it runs.
 	embeddedMemory = 300 << 20
+	memoryEach     = 64 << 10
 
 	// garbage is how much a round on real servers may leave behind before the
 	// collector comes.
@@ -55,8 +57,8 @@ type Servers struct {
 	// Addresses are the servers that the user named, empty when embedded.
 	Addresses []string
 
-	// Version is the first server's own word, "" when it does not say.
-	Version string
+	// Product and Version are the first server's own word, "" when it does not say.
+	Product, Version string
 
 	config  Config
 	prefix  string
@@ -96,7 +98,7 @@ func Embed(n int, config Config) *Servers {
 	// With the default the collector takes half of the time: a script of the
 	// embedded server allocates a whole Lua interpreter. It may take what it likes
 	// only as long as there is not much in use.
-	s.collect = process.CollectLater(400, embeddedMemory)
+	s.collect = process.CollectLater(400, embeddedMemory+int64(config.Clients)*memoryEach)
 	s.dial = func(_ context.Context, node int) (net.Conn, error) {
 		return s.embedded[node].Dial()
 	}
@@ -159,7 +161,11 @@ func Connect(ctx context.Context, addresses []string, config Config) (
 		return nil, errors.Join(err, s.closeClients())
 	}
 	// A server that does not tell its version is measured all the same.
-	s.Version = s.nodes[0].InfoMap(ctx, "server").Item("Server", "redis_version")
+	info := s.nodes[0].InfoMap(ctx, "server")
+	s.Product, s.Version = "redis", info.Item("Server", "redis_version")
+	if valkey := info.Item("Server", "valkey_version"); valkey != "" {
+		s.Product, s.Version = "valkey", valkey // the other is the Redis that it is like
+	}
 	return s, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -114,6 +115,22 @@ func TestRefusedConnectionsAreToldBeforeTheRow(t *testing.T) {
 	_, err := runner(servers, 4, 1).Measure(t.Context(), subject(t, "gold"))
 	assert.ErrorContains(t, err, `open 12 connections to "`+redis.Addr())
 	assert.ErrorContains(t, err, "max number of clients reached")
+}
+
+// The redis_version of Valkey is that of a Redis which it is compatible with.
+func TestValkeyIsNamedWithItsOwnVersion(t *testing.T) {
+	valkey := miniredis.RunT(t)
+	valkey.Server().SetPreHook(func(from *server.Peer, command string, _ ...string) bool {
+		if command == "INFO" {
+			from.WriteBulk("# Server\r\nredis_version:7.2.4\r\nvalkey_version:9.1.2\r\n")
+		}
+		return command == "INFO"
+	})
+	s, err := bench.Connect(t.Context(), []string{valkey.Addr()}, bench.Config{Clients: 1})
+	require.NoError(t, err)
+	defer s.Close(t.Context())
+	env := bench.Env{Server: s.Product, ServerVersion: &s.Version}
+	assert.Equal(t, "Valkey 9.1.2", env.Named())
 }
 
 // A lock may bring a driver of its own, which knows of no password.

@@ -66,17 +66,12 @@ type Plan struct {
 	Progress func() string
 
 	Outputs []Output
-
-	// Memory is the most memory that the clients' process has had so far, in bytes, 0
-	// when unknown; nil when nobody wants to know.
-	Memory func() int64
 }
 
 // Output is a file that a run can be written to, besides its JSON.
 type Output struct {
 	Flag  string
-	File  *string // "" is none, "-" is standard output
-	Alone bool    // it can have standard output for itself, as "-"
+	File  *string // "" is none
 	Write func(Report, io.Writer) error
 }
 

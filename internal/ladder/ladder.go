@@ -105,7 +105,7 @@ var Rungs = complete([]Rung{
 		Name:    "platinum",
 		Arc:     Safety,
 		Parent:  "gold",
-		Idea:    "each grant has its own token: GET, compare, DEL",
+		Idea:    "each acquisition has its own token: GET, compare, DEL",
 		Build:   lock.On(platinum.New),
 		Changes: []string{"Lock", "Lock.TryLock", "Lock.Unlock"},
 	},

@@ -3,7 +3,6 @@ package ladder_test
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/cohort"
@@ -63,7 +63,7 @@ func TestAUserWithoutTheChannelIsToldWhenItWaits(t *testing.T) {
 }
 
 // documentedRights is a Redis server with a user that has the rights which the doc.go of a
-// rung asks for, changed by more rules. Each login is a client of that user.
+// rung asks for, changed by more rules. Each login is a client of that user, through TLS.
 func documentedRights(t *testing.T, rung ladder.Rung, more ...any) (admin *redis.Client,
 	login func() *redis.Client) {
 	servers.Need(t)
@@ -72,19 +72,15 @@ func documentedRights(t *testing.T, rung ladder.Rung, more ...any) (admin *redis
 	t.Cleanup(server.Stop)
 	admin = server.Client()
 	t.Cleanup(func() { assert.NoError(t, admin.Close()) })
-	found := regexp.MustCompile(`(?s)\tACL SETUSER worker (.*?)\n//\n`).
-		FindStringSubmatch(read(t, rung.Name+"/doc.go"))
-	require.NotNil(t, found, "doc.go has an ACL SETUSER")
-	rules := []any{"ACL", "SETUSER", "worker"}
-	for _, rule := range strings.Fields(strings.ReplaceAll(found[1], "//", "")) {
-		if rule != `\` {
-			rules = append(rules, rule)
-		}
-	}
-	require.NoError(t, admin.Do(t.Context(), append(rules, more...)...).Err())
+	rights := locktest.Rights(t, root, rung, "stock")
+	require.NotNil(t, rights, "doc.go has an ACL SETUSER")
+	guarded, err := locktest.Guard(server, append(rights, more...))
+	require.NoError(t, err)
+	t.Cleanup(guarded.Close)
+	user, password := guarded.Worker()
 	return admin, func() *redis.Client {
-		rdb := redis.NewClient(&redis.Options{Addr: server.Addr(),
-			Username: "worker", Password: "secret", ReadTimeout: 10 * time.Second})
+		rdb := redis.NewClient(&redis.Options{Addr: guarded.Addr(), TLSConfig: guarded.TLS(),
+			Username: user, Password: password, ReadTimeout: 10 * time.Second})
 		t.Cleanup(func() { assert.NoError(t, rdb.Close()) })
 		return rdb
 	}

@@ -235,9 +235,6 @@ func (o *Owner) Acquire(ctx context.Context) error { return o.acquire(ctx, o.alo
 // Try calls TryLock.
 func (o *Owner) Try() (bool, error) { return o.try(o.alone()) }
 
-// Release calls Unlock.
-func (o *Owner) Release() error { return o.release(o.alone()) }
-
 // A way to hold the lock: alone, and counted among the holders, or with other readers.
 type way struct {
 	lock.Lock

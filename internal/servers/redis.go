@@ -1,11 +1,14 @@
 package servers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -16,17 +19,21 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Redis is one redis-server. It keeps nothing on disk. Stop must be called.
+// Redis is one Redis server. It keeps nothing on disk. Stop must be called.
 type Redis struct {
 	*Server
 	replica  *Redis // see Replicate
 	promoted atomic.Bool
 }
 
-// Installed says whether redis-server can be started: nil, or ErrMissing.
-func Installed() error { return Has("redis-server") }
+// program is what is started as a Redis server: another one, such as valkey-server, if
+// the environment names it.
+func program() string { return cmp.Or(os.Getenv("LOCKLADDER_REDIS_SERVER"), "redis-server") }
 
-// StartRedis starts a redis-server with a random password and waits until it
+// Installed says whether it can be started: nil, or ErrMissing.
+func Installed() error { return Has(program()) }
+
+// StartRedis starts a server with a random password and waits until it
 // answers. Options are configuration directives as on its command line:
 // "--maxclients", "20000". Without the program the error is ErrMissing. A
 // failure leaves nothing behind.
@@ -34,11 +41,11 @@ func StartRedis(ctx context.Context, options ...string) (*Redis, error) {
 	if err := Installed(); err != nil {
 		return nil, err
 	}
-	s, err := Start(ctx, Kind{Name: "redis-server", Password: Password(), Ready: own,
+	s, err := Start(ctx, Kind{Name: filepath.Base(program()), Password: Password(), Ready: own,
 		Command: func(s *Server) ([]string, error) {
 			config, err := s.Configure("redis.conf", "requirepass %[1]s\nmasterauth %[1]s\n",
 				s.Password)
-			return append([]string{"redis-server", config, "--port", strconv.Itoa(s.Port),
+			return append([]string{program(), config, "--port", strconv.Itoa(s.Port),
 				"--bind", "127.0.0.1", "--dir", s.Dir, "--save", "",
 				"--appendonly", "no", "--daemonize", "no",
 				"--repl-diskless-sync-delay", "0", // else a replica waits for others

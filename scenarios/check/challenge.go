@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -48,27 +47,6 @@ func inCheckout(file string) (string, error) {
 		}
 	}
 	return "", err
-}
-
-// chooses is the challenge that is asked for, if its flags are given. Its errors are one line.
-func (o *orders) chooses(given map[string]bool) error {
-	all := scenarios.Challenges()
-	switch {
-	case given["hint"] && !given["challenge"]:
-		return errors.New("-hint is one of a challenge, for example: -challenge 1 -hint 1")
-	case given["hint"] && (o.hint < 1 || o.hint > 3):
-		return fmt.Errorf("-hint %d: the hints are 1, 2 and 3", o.hint)
-	case !given["challenge"]:
-		return nil
-	case o.challenge < 1 || o.challenge > len(all):
-		return fmt.Errorf("-challenge %d: the challenges are 1 to %d", o.challenge, len(all))
-	case o.run != "" || o.flaws != "" || o.json:
-		return errors.New("-challenge chooses the scenarios, and prints for a person: leave out" +
-			" -run, -flaws and -json")
-	}
-	o.only = all[o.challenge-1].Scenarios
-	o.redis = cmp.Or(o.redis, "auto")
-	return nil
 }
 
 // tell prints the task, and the hints that are asked for.

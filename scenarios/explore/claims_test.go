@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -112,39 +110,4 @@ func TestClaimTheScriptThatReturnsNothingRefusesWhomItHasGrantedTheLock(
 	require.True(t, found, report)
 	assert.Equal(t, "once: A> A<", f.Schedule)
 	assert.Zero(t, f.Adversary)
-}
-
-func TestClaimASingleRedisEnsuresMutualExclusionOnlyWithoutALease(t *testing.T) {
-	locktest.Long(t, "it walks three graphs")
-	t.Parallel()
-	// The table of verdicts has the other rungs.
-	for _, name := range []string{"bronze", "gold", "diamond/watchdog"} {
-		report := explore.Run(t, locktest.Find(t, name).Build, explore.Bounds{Expiries: 1,
-			Pauses: 1, Programs: []explore.Program{explore.Once}})
-		require.True(t, report.Exhausted())
-		_, two := report.Failure(explore.TwoHolders)
-		assert.Equal(t, name != "bronze", two, "%s: %s", name, report)
-	}
-}
-
-// The recursion of [wukong], with its sleep.
-func TestClaimTheSleepDoesNotKeepTheRecursionFromGrowingTheStack(t *testing.T) {
-	locktest.Long(t, "it sleeps a hundred thousand times")
-	synctest.Test(t, func(t *testing.T) {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		end := time.Now().Add(3 * time.Hour)
-		var retry func() int
-		retry = func() int {
-			if !time.Now().Before(end) {
-				runtime.ReadMemStats(&after)
-				return 1
-			}
-			time.Sleep(100 * time.Millisecond)
-			return 1 + retry()
-		}
-		assert.Equal(t, 108_001, retry(), "one frame for each attempt")
-		assert.Greater(t, after.StackInuse, before.StackInuse+108_001*16,
-			"bytes of stack")
-	})
 }

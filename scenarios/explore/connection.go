@@ -16,15 +16,9 @@ type conn struct {
 	*network.Conn
 	control *controller
 	client  *client
-	transaction
+
 	channels []string // that it listens to
 	heard    int      // messages that have arrived or got lost
-}
-
-// transaction is what a server keeps for a connection from WATCH or MULTI to EXEC.
-type transaction struct {
-	queued  string // what was sent since MULTI, or nothing
-	watched string // WATCH, and what its node has executed since; or nothing
 }
 
 // carry connects the explorer's end of a connection.
@@ -60,10 +54,6 @@ func (k *conn) Command(args []string) bool {
 	}
 	if k.control.flooded.Load() {
 		if k.control.world.Over() {
-			if command == "MULTI" || k.transaction != (transaction{}) {
-				k.Close() // the driver would leave the replies to the others unread
-				return false
-			}
 			return k.Write("-ERR the run is over\r\n")
 		}
 		k.Names.Learn(args) // the walk begins with scripts that the nodes know
@@ -76,7 +66,7 @@ func (k *conn) Command(args []string) bool {
 	p.describe()
 	reply := k.Execute(network.Exchange{Args: args, Text: p.text, Sent: sent,
 		Began: time.Now(), Ask: k.ask})
-	k.follow(args)
+	k.subscribes(command, args[1:])
 	c.asked |= 1 << n
 	if owned {
 		c.owned |= 1 << n
@@ -101,9 +91,7 @@ func (k *conn) Command(args []string) bool {
 // ask lets the node execute a command, see node.Scripts: scripts cost the most time.
 func (k *conn) ask(args []string) string {
 	c := k.control
-	watched := k.queued != "" || len(k.watching()) > 0 ||
-		strings.EqualFold(args[0], "WATCH")
-	return c.scripts.Execute(k.Port.Node.(*node.Embedded), c.world.Now(), args, watched,
+	return c.scripts.Execute(k.Port.Node.(*node.Embedded), c.world.Now(), args,
 		k.Server.Execute)
 }
 
@@ -129,51 +117,6 @@ func (k *conn) Message(message node.Pushed, text string) bool {
 
 // published is how many messages the node has sent on the connection.
 func (k *conn) published() int { return k.Server.(node.Queue).Published() }
-
-// follow keeps the transactions of the node's connections after a command of k's.
-func (k *conn) follow(args []string) {
-	command := strings.ToUpper(args[0])
-	k.subscribes(command, args[1:])
-	watching := k.watching()
-	if len(watching) == 0 && k.queued == "" && command != "WATCH" &&
-		command != "MULTI" {
-		return
-	}
-	exact := k.control.exact(args)
-	if len(watching) > 0 {
-		dump := string(k.control.dump(nil, k.Port.Index))
-		for _, other := range watching {
-			other.watched += exact + dump
-		}
-	}
-	switch command {
-	case "WATCH":
-		k.watched += exact
-	case "UNWATCH":
-		if k.queued == "" {
-			k.watched = ""
-		}
-	case "MULTI":
-		k.queued = exact
-	case "EXEC", "DISCARD":
-		k.transaction = transaction{}
-	default:
-		if k.queued != "" {
-			k.queued += exact
-		}
-	}
-}
-
-// watching are the connections that watch keys of the same node: to them a command
-// matters even when it changes nothing.
-func (k *conn) watching() (watching []*conn) {
-	for _, other := range k.Port.Conns() {
-		if other := other.Carrier.(*conn); other.watched != "" {
-			watching = append(watching, other)
-		}
-	}
-	return watching
-}
 
 // subscribes keeps the channels that the connection listens to after a command.
 func (k *conn) subscribes(command string, channels []string) {

@@ -142,11 +142,6 @@ func (c *controller) rewind() {
 		time.Sleep(3*lease + time.Minute)
 		synctest.Wait()
 		c.flood(false)
-		for _, k := range c.conns() {
-			if k.transaction != (transaction{}) {
-				k.Close()
-			}
-		}
 	})
 	for _, client := range c.clients {
 		client.rewind()
@@ -189,7 +184,7 @@ func (c *controller) settle() {
 
 // unknown says whether the explorer can't tell what a command does to the rest of a
 // run, and fails: leases of a hash's fields, what a server tells a client of the
-// keys that it has read, and commands that wait at the server.
+// keys that it has read, commands that wait at the server, and transactions.
 func (c *controller) unknown(command string, args []string) bool {
 	if command = strings.ToUpper(command); command == "CLIENT" && len(args) > 0 {
 		command += " " + strings.ToUpper(args[0])
@@ -197,7 +192,7 @@ func (c *controller) unknown(command string, args []string) bool {
 	switch command {
 	case "HEXPIRE", "HPEXPIRE", "HEXPIREAT", "HPEXPIREAT", "HSETEX", "HGETEX",
 		"CLIENT TRACKING", "BLPOP", "BRPOP", "BLMOVE", "BLMPOP", "BRPOPLPUSH",
-		"BZPOPMIN", "BZPOPMAX", "BZMPOP", "XREAD", "XREADGROUP":
+		"BZPOPMIN", "BZPOPMAX", "BZMPOP", "XREAD", "XREADGROUP", "WATCH", "MULTI":
 		c.world.Fail("the explorer does not know what %s does", command)
 		return true
 	}

@@ -22,7 +22,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/lock"
@@ -33,8 +32,8 @@ import (
 // and it is for the test to fail because of them. Run itself fails the test only when
 // there is nothing to report: when bounds make no sense, the graphs can't be recorded, the
 // lock can't be built, panics, leaks, is never granted, sets none of the keys that stand
-// for it, or does not do the same thing twice. With go test's -v it logs every ten seconds
-// how far it has come.
+// for it, or does not do the same thing twice. With go test's -v it logs now and then how
+// far it has come.
 func Run(t *testing.T, build lock.Build, bounds Bounds, options ...Option) Report {
 	t.Helper()
 	report, err := recorded(t, build, bounds, options...)
@@ -90,10 +89,8 @@ func explore(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 	how func(*run) (Walk, error)) (Report, error) {
 	t.Helper()
 	report := Report{}
-	var walked progress
-	defer walked.tell(10*time.Second, t.Log)()
 	err := inWorld(t, build, bounds, reduced, func(r *run) error {
-		report.Bounds, r.walked = r.bounds, &walked
+		report.Bounds, r.tell = r.bounds, t.Logf
 		for _, program := range r.bounds.Programs {
 			r.program, r.facts = program, facts{}
 			walk, err := how(r)

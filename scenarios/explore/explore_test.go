@@ -3,7 +3,6 @@ package explore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -146,7 +144,7 @@ func TestALockThatCantBeExploredIsRefused(t *testing.T) {
 		"a later call panics":     {panicsAfter(10), Bounds{}, ": out of ideas" + here},
 		"it is never granted":     {never, Bounds{}, "the program once: A's TryLock returned false"},
 		"it never gets to a call": {handsOver(), wait, "keep something in a variable"},
-		"its transactions fail":   {trying(queues), Bounds{}, "no client was granted the lock"},
+		"it watches a key":        {sends("WATCH", "lock:stock"), Bounds{}, "WATCH"},
 		"its key has another name": {func(env lock.Env) (lock.Lock, error) {
 			env.Key = "locks:" + env.Key
 			return buildGold(env)
@@ -220,22 +218,6 @@ func TestAGraphThatCantBeRecordedIsNotWalked(t *testing.T) {
 		return nil, errors.New("it is walked")
 	}, Bounds{}, Record(filepath.Join(os.Args[0], "graphs")))
 	assert.ErrorContains(t, err, "the graphs can't be recorded: ")
-}
-
-func TestALongWalkSaysHowFarItHasCome(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var said []string
-		var walked progress
-		stop := walked.tell(10*time.Second, func(args ...any) {
-			said = append(said, fmt.Sprint(args...))
-		})
-		time.Sleep(15 * time.Second)
-		walked.is(Once, 3, 7, 2)
-		time.Sleep(10 * time.Second)
-		stop()
-		assert.Equal(t, []string{"once: 3 states so far, of 7 at most, in 2 runs, after" +
-			" 20s"}, said)
-	})
 }
 
 func TestAWalkThatIsStoppedSaysSo(t *testing.T) {

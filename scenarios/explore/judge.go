@@ -20,10 +20,10 @@ func (r *run) broken() []Breach {
 			// A command on its way may still free the lock.
 		case r.abandons(p) && r.control.endless(p.client):
 			broken = append(broken, Breach{Orphaned, p.owner + " will never free" +
-				" its grant, and no lease ends it"})
+				" its lock, and no lease ends it"})
 		case !p.Dead() && p.waiting && p.ownsLock():
 			broken = append(broken, Breach{SelfDeadlock, p.owner + " waits for its" +
-				" own grant"})
+				" own lock"})
 		}
 	}
 	return append(broken, r.lostWakeUps()...)

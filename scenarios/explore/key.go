@@ -11,19 +11,11 @@ import (
 
 // key is the key of the state that the run is in.
 func (r *run) key() stateKey {
-	k := make(stateKey, 1+len(r.clients))
-	for i := range k {
-		k[i] = r.part(i)
+	k := stateKey{r.rest()}
+	for i := range r.clients {
+		k = append(k, r.client(i))
 	}
 	return k
-}
-
-// part is the i-th part of the key.
-func (r *run) part(i int) part {
-	if i == 0 {
-		return r.rest()
-	}
-	return r.client(i - 1)
 }
 
 // rest stands for what is no client's: the clock, what the nodes hold and until when,
@@ -47,13 +39,13 @@ func (r *run) rest() part {
 	return sha256.Sum256(words(b, r.dropped, r.expired, r.mustMove))
 }
 
-// connections appends what the nodes keep for their connections: transactions, messages
-// that wait behind the one that is on its way, and the channels that a client listens to
-// whose part of the key doesn't have the answers from which that follows.
+// connections appends what the nodes keep for their connections: messages that wait
+// behind the one that is on its way, and the channels that a client listens to whose part
+// of the key doesn't have the answers from which that follows.
 func (r *run) connections(b []byte) []byte {
 	var lines []string
 	for _, k := range r.control.conns() {
-		line := k.queued + k.watched
+		line := ""
 		if !k.Gone() {
 			for _, frame := range k.Server.(node.Queue).Waiting() {
 				line += r.control.frame(frame)

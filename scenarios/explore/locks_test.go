@@ -70,24 +70,6 @@ func twisted(twist func(ctx context.Context, env lock.Env)) lock.Build {
 	}
 }
 
-// watching sets without a script: WATCH and GET, then MULTI to EXEC.
-func watching(ctx context.Context, env lock.Env) (granted bool, err error) {
-	err = env.Nodes[0].Watch(ctx, func(tx *redis.Tx) error {
-		if !errors.Is(tx.Get(ctx, env.Key).Err(), redis.Nil) {
-			return nil
-		}
-		_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			return p.Set(ctx, env.Key, "locked", env.TTL).Err()
-		})
-		granted = err == nil
-		return err
-	}, env.Key)
-	if errors.Is(err, redis.TxFailedErr) {
-		err = nil
-	}
-	return granted, err
-}
-
 // twoScripts asks with one script and sets with another; both have the same words
 // and no name.
 func twoScripts(ctx context.Context, env lock.Env) (bool, error) {
@@ -100,36 +82,6 @@ func twoScripts(ctx context.Context, env lock.Env) (bool, error) {
 	}
 	set, err := ask(`return redis.call('SETNX', KEYS[1], ARGV[1])`)
 	return set == 1, err
-}
-
-// queues never locks, and has another word in the transaction each time.
-func queues(ctx context.Context, env lock.Env) (bool, error) {
-	for _, value := range []string{"1", "2"} {
-		env.Nodes[0].TxPipelined(ctx, func(p redis.Pipeliner) error {
-			return p.SetXX(ctx, env.Key, value, env.TTL).Err()
-		})
-	}
-	return false, nil
-}
-
-// sometimesTransacting asks in a transaction every other time, from the first on: a
-// script has another effect there than by itself.
-func sometimesTransacting(env lock.Env) (lock.Lock, error) {
-	rdb, number := env.Nodes[0], 0
-	const script = `return redis.call('SET', KEYS[1], '1', 'NX', 'PX', 10000) and 1 or 0`
-	keys := []string{env.Key}
-	return trying(func(ctx context.Context, _ lock.Env) (bool, error) {
-		if number++; number%2 == 0 {
-			granted, err := rdb.Eval(ctx, script, keys).Int()
-			return granted == 1, err
-		}
-		var granted *redis.Cmd
-		_, err := rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			granted = p.Eval(ctx, script, keys)
-			return nil
-		})
-		return err == nil && granted.Val() == int64(1), err
-	})(env)
 }
 
 // byTheClock ends its lease at a moment of the server's clock or of the client's

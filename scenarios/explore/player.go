@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 // access is a request to the storage.
@@ -85,7 +86,7 @@ func (p *player) ask(name string, try func(context.Context) (bool, error),
 		granted, err := p.call(context.Background(), name, try)
 		switch {
 		case err != nil:
-			p.note("%s returns %v, %v", name, granted, reason(err))
+			p.note("%s returns %v, %v", name, granted, protocol.ErrorName(err))
 			p.refusedBy(name, err)
 			if errors.Is(err, lock.ErrLost) {
 				return false
@@ -100,7 +101,7 @@ func (p *player) ask(name string, try func(context.Context) (bool, error),
 			if attempt+1 < p.run.bounds.Attempts {
 				p.awaitChange()
 			} else if name == "TryLock" && p.ownsLock() && !p.run.underWay(p.client) {
-				p.run.breaks(SelfDeadlock, "%s is refused by its own grant",
+				p.run.breaks(SelfDeadlock, "%s is refused by its own lock",
 					p.owner)
 			}
 		}
@@ -141,7 +142,7 @@ func (p *player) lockAndWait() bool {
 			p.granted("Lock returns nil")
 			return true
 		}
-		p.note("Lock returns %s", reason(err))
+		p.note("Lock returns %s", protocol.ErrorName(err))
 		p.refusedBy("Lock", err)
 		if ctx.Err() != nil || errors.Is(err, lock.ErrLost) {
 			return false
@@ -159,7 +160,7 @@ func (p *player) granted(how string) {
 	}
 	p.note("%s", how)
 	if !p.ownsLock() {
-		p.run.breaks(FalseSuccess, "%s's %s, and the servers do not have its grant",
+		p.run.breaks(FalseSuccess, "%s's %s, and the servers do not have its lock",
 			p.owner, how)
 	}
 }
@@ -250,7 +251,7 @@ func (p *player) release() {
 		// The effect of a call's commands is known only for the whole process.
 	case p.depth > 0 && !p.keptOwn():
 		p.run.breaks(FalseSuccess, "%s's inner Unlock returns nil, and the"+
-			" servers did not have its grant", p.owner)
+			" servers did not have its lock", p.owner)
 	case p.depth == 0 && !p.freedOwn():
 		p.run.breaks(FalseSuccess, "%s's Unlock returns nil, and it freed no"+
 			" grant of its own", p.owner)
@@ -284,7 +285,7 @@ func (p *player) leave(name string, unlock func(context.Context) error,
 		err = unlock(context.Background())
 		p.turn()
 		p.Begin(lab.Renewal)
-		p.note("%s returns %s", name, reason(err))
+		p.note("%s returns %s", name, protocol.ErrorName(err))
 		if err == nil || errors.Is(err, lock.ErrNotHeld) || levels > 0 {
 			break
 		}
@@ -338,21 +339,4 @@ func (p *player) remember(what string, now time.Duration) {
 		what = p.owner + " " + what
 	}
 	p.client.remember(what, now)
-}
-
-// reason is an error in a word, the same in every run.
-func reason(err error) string {
-	switch {
-	case err == nil:
-		return "nil"
-	case errors.Is(err, lock.ErrNotHeld):
-		return "ErrNotHeld"
-	case errors.Is(err, lock.ErrLost):
-		return "ErrLost"
-	case errors.Is(err, context.DeadlineExceeded):
-		return "deadline exceeded"
-	case errors.Is(err, context.Canceled):
-		return "canceled"
-	}
-	return "a connection error"
 }

@@ -32,7 +32,7 @@ type run struct {
 	asked   asked  // by the action under way
 	facts          // of all runs of the program
 
-	walked  *progress
+	tell    func(format string, args ...any) // how far it has come
 	build   lock.Build
 	epoch   time.Time     // what the clients' clocks say when a run begins
 	ahead   time.Duration // by how much the world's clock is ahead of them

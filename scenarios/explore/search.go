@@ -41,7 +41,6 @@ func (w *walker) walked() Walk {
 		walk.owners = append(walk.owners, p.owner)
 	}
 	for _, s := range all {
-		walk.Edges += len(s.edges)
 		// The order in which actions were taken is not to be seen in the graph.
 		slices.SortFunc(s.edges, func(a, b edge) int {
 			return a.action.compare(b.action)
@@ -121,8 +120,10 @@ func (w *walker) next() (*state, []action) {
 
 // begin starts a run and takes it to a state.
 func (w *walker) begin(path []action) error {
-	w.begun++
-	w.run.walked.is(w.run.program, len(w.all), w.run.bounds.States, w.begun)
+	if w.begun++; w.begun%10_000 == 0 {
+		w.run.tell("%s: %d states so far, of %d at most, in %d runs", w.run.program,
+			len(w.all), w.run.bounds.States, w.begun)
+	}
 	w.taken = w.taken[:0]
 	if err := w.run.begin(); err != nil {
 		return err

@@ -39,17 +39,12 @@ func after(t *testing.T, build lock.Build, bounds Bounds, schedule string, look 
 
 // Each pair of schedules leads to two states that go on in different ways.
 func TestNoTwoStatesThatGoOnDifferentlyAreTakenForOne(t *testing.T) {
-	whole := " B> B< B> B< B> B< B> B< B> B< B= B= B> B<" // of watching
 	for name, test := range map[string]struct {
 		build lock.Build
 		pair  [2]string
 	}{
-		"what a connection watches was touched, or not": {trying(watching),
-			[2]string{"A> A<" + whole + " A> A<", whole + " A> A< A> A<"}},
 		"a dead client's script is one, or the other": {trying(twoScripts),
 			[2]string{"Ax", "A> A< Ax"}},
-		"a dead client's transaction is one, or the other": {trying(queues),
-			[2]string{"A> A< A> A< Ax", "A> A< A> A< A> A< A> A< A> A< Ax"}},
 		"a dead client listens, or not": {subscribing,
 			[2]string{"wait: B> A> A< A> Ax", "wait: B> A> A< A> A< A> Ax"}},
 	} {
@@ -82,10 +77,6 @@ func TestTimersThatWereSetAtTwoMomentsAreNotDueAtOne(t *testing.T) {
 func TestAConnectionThatItsClientHasClosedIsOverForItsServer(t *testing.T) {
 	after(t, subscribing, Bounds{GiveUps: 1}, "wait: A> A< A= B> B< B> Bg A>",
 		func(r *run) { assert.True(t, r.free()) })
-}
-
-func TestAScriptInATransactionIsNotRemembered(t *testing.T) {
-	sameGraph(t, sometimesTransacting, Bounds{Attempts: 2, Programs: []Program{Once}})
 }
 
 // A client that is done and still listens may be told something, and is then what its
@@ -161,7 +152,7 @@ func TestAnInnerUnlockMaySendNothing(t *testing.T) {
 	_, found := Run(t, build, bounds).Failure(FalseSuccess)
 	assert.False(t, found)
 	assert.Contains(t, Replay(t, build, bounds, "nested: A> A< E A=").Broken, Breach{
-		FalseSuccess, "A's inner Unlock returns nil, and the servers did not have its grant"})
+		FalseSuccess, "A's inner Unlock returns nil, and the servers did not have its lock"})
 }
 
 // An owner that is done has left nothing behind while another owner of its process holds

@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/signal"
 	"slices"
@@ -62,9 +61,6 @@ type job struct {
 func (c Command) jobs() []job {
 	return []job{
 		{"inventory", c.Intro, &bench.Inventory{Note: c.Note}},
-		{"cache", "Sends many requests to several services for a cached value " +
-			"that has just expired,\nbehind every lock, and counts how often the " +
-			"database is asked.", &jobs.CacheWorkload{}},
 		{"catalog", "Lets clients read a list of prices, and a few of them change " +
 			"it, behind every lock,\nand counts the readers that see half a " +
 			"change.", &jobs.CatalogWorkload{}},
@@ -113,8 +109,8 @@ func oneLine(err error) string {
 func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 	err error) {
 	// Whether a file can be written is found out before the long run.
-	files := slices.DeleteFunc(slices.Clone(o.outputs), func(f bench.Output) bool {
-		return *f.File == "" || *f.File == "-"
+	files := slices.DeleteFunc(o.outputs, func(f bench.Output) bool {
+		return *f.File == "" || f.File == &o.json && o.alone()
 	})
 	for _, output := range files {
 		if err := replace(*output.File, nil); err != nil {
@@ -137,7 +133,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 		o.run.Subjects = append(o.run.Subjects, late...)
 	}
 
-	out := &page{w: stdout, quiet: slices.ContainsFunc(o.outputs, alone)}
+	out := &page{w: stdout, quiet: o.alone()}
 	report := &o.report
 	report.Schema, report.Env = 2, o.environment(ctx)
 	if !o.usual {
@@ -149,12 +145,9 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 	if err != nil && !report.Env.Interrupted {
 		return errors.Join(err, out.err)
 	}
-	out.text("\n" + o.plan.Layout.Legend(o.plan.Empty) + o.memory(&report.Env) + o.notMeasured() +
-		o.findings())
-	for _, output := range o.outputs {
-		if alone(output) && out.err == nil {
-			out.err = output.Write(*report, stdout)
-		}
+	out.text("\n" + o.plan.Layout.Legend(o.plan.Empty) + o.notMeasured() + o.findings())
+	if o.alone() && out.err == nil {
+		out.err = report.Write(stdout)
 	}
 	err = errors.Join(err, out.err)
 	for _, output := range files {
@@ -167,20 +160,6 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 		})
 	}
 	return err
-}
-
-// memory is a line about the memory of the clients, where anybody wants to know it.
-func (o *options) memory(env *bench.Env) string {
-	if o.plan.Memory == nil {
-		return ""
-	}
-	peak := o.plan.Memory()
-	if peak == 0 {
-		return ""
-	}
-	env.PeakMemoryMB = new(math.Round(float64(peak) / (1 << 20)))
-	return fmt.Sprintf("The clients' process had %.0f MB of memory at most.\n",
-		*env.PeakMemoryMB)
 }
 
 // findings are what the rows say, last, where a reader looks first.

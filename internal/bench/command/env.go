@@ -23,7 +23,7 @@ func (o *options) environment(ctx context.Context) bench.Env {
 		CPU:           known(processor()),
 		CPUs:          runtime.NumCPU(),
 		Commit:        known(commit(ctx)),
-		Server:        "redis",
+		Server:        servers.Product,
 		ServerVersion: known(servers.Version),
 		Addresses:     servers.Addresses,
 		Pool:          servers.Pool(),
@@ -47,10 +47,7 @@ func (o *options) environment(ctx context.Context) bench.Env {
 func where(env bench.Env, started bool) string {
 	server := "Embedded miniredis, in this process"
 	if env.Server != "miniredis" {
-		server = "Redis"
-		if env.ServerVersion != nil {
-			server += " " + *env.ServerVersion
-		}
+		server = env.Named()
 		if started {
 			server += fmt.Sprintf(", %s started for this run",
 				bench.Plural(len(env.Addresses), "server"))

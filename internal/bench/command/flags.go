@@ -32,8 +32,8 @@ type options struct {
 // started says whether servers are started for the run.
 func (o *options) started() bool { return o.asked == servers.Auto }
 
-// alone says whether an output has standard output for itself.
-func alone(o bench.Output) bool { return o.Alone && *o.File == "-" }
+// alone says whether the JSON has standard output for itself.
+func (o *options) alone() bool { return o.json == "-" }
 
 // parse understands and checks the arguments. After -help, which is answered on
 // stdout, it returns flag.ErrHelp. help is what lists the flags of the workload.
@@ -45,15 +45,10 @@ func (c Command) parse(args []string, stdout io.Writer) (o *options, help string
 	if err != nil {
 		return nil, "-help", err
 	}
-	var names []string
-	for _, j := range jobs {
-		names = append(names, j.name)
-	}
-	i := slices.Index(names, name)
+	i := slices.IndexFunc(jobs, func(j job) bool { return j.name == name })
 	if i < 0 {
-		last := len(names) - 1
 		return nil, "-help", fmt.Errorf("there is no workload %q, there are %s and %s",
-			name, strings.Join(names[:last], ", "), names[last])
+			name, jobs[0].name, jobs[1].name)
 	}
 	o.job, o.usual, help = jobs[i], i == 0, "-help"
 	if !o.usual { // it has flags of its own
@@ -102,8 +97,8 @@ func (o *options) parse(locks []bench.Subject, more More, args []string,
 	}
 	if o.usual { // it was found before, and is shown here
 		flags.String("workload", o.job.name, "what is done behind the locks: "+
-			"inventory, cache or catalog; each\nhas flags of its own, see "+
-			"-workload cache -help")
+			"inventory or catalog, which\nhas flags of its own, see "+
+			"-workload catalog -help")
 	}
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -142,21 +137,17 @@ func (o *options) parse(locks []bench.Subject, more More, args []string,
 	return o.checkOutputs()
 }
 
-// checkOutputs sets the outputs. Only one of them can go to standard output.
+// checkOutputs sets the outputs. Only the JSON can go to standard output.
 func (o *options) checkOutputs() error {
-	o.outputs = append([]bench.Output{{Flag: "json", File: &o.json, Alone: true,
-		Write: bench.Report.Write}},
-		o.plan.Outputs...)
-	first := ""
+	o.outputs = append(o.plan.Outputs,
+		bench.Output{Flag: "json", File: &o.json, Write: bench.Report.Write})
 	for _, output := range o.outputs {
 		switch {
 		case o.run.Given[output.Flag] && *output.File == "":
 			return fmt.Errorf("-%s needs the name of a file", output.Flag)
-		case alone(output) && first != "":
-			return fmt.Errorf("only one of -%s and -%s can go to standard output",
-				first, output.Flag)
-		case alone(output):
-			first = output.Flag
+		case *output.File == "-" && output.Flag != "json":
+			return fmt.Errorf("-%s needs the name of a file: only -json can go to"+
+				" standard output", output.Flag)
 		}
 	}
 	return nil

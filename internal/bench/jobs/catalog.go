@@ -1,17 +1,23 @@
+// Package jobs has a job that locks are used for, as a workload of the benchmark: a price list
+// that many clients read and few change.
 package jobs
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
 )
 
-var (
-	readAll   = script("read.lua")
-	changeAll = script("change.lua")
-)
+//go:embed read.lua
+var readSource string
+var readAll = redis.NewScript(readSource)
+
+//go:embed change.lua
+var changeSource string
+var changeAll = redis.NewScript(changeSource)
 
 // articles are how many a page has.
 const articles = 10

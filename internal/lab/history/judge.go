@@ -96,15 +96,15 @@ func (l *Log) judgeChange(g *Grant, c Command, before, after State) {
 		breaks(ForeignRelease, " takes over %s", l.described(g))
 	case moved.Abs() <= l.Blur:
 	case !after.Ends.IsZero() && (before.Ends.IsZero() || moved < 0):
-		breaks(ForeignRelease, " shortens the lease of %s's grant", g.Owner)
+		breaks(ForeignRelease, " shortens the lease of %s's lock", g.Owner)
 	default:
-		breaks(ForeignRenewal, " extends the lease of %s's grant", g.Owner)
+		breaks(ForeignRenewal, " extends the lease of %s's lock", g.Owner)
 	}
 }
 
 // described is a grant with its lease.
 func (l *Log) described(g *Grant) string {
-	text := "the grant that " + g.Owner + " has had since " + l.Seconds(g.Since)
+	text := "the lock that " + g.Owner + " has had since " + l.Seconds(g.Since)
 	if end := l.until(g); !end.IsZero() {
 		text += " with a lease until " + l.Seconds(end)
 	}

@@ -86,7 +86,7 @@ func (p *peer) script(args []string) string {
 		!strings.HasSuffix(p.dispatch([]string{"SCRIPT", "EXISTS", args[1]}), ":1\r\n") {
 		return p.dispatch(args)
 	}
-	reply := n.Scripts.Execute(n, AnyTime, args, false, p.dispatch)
+	reply := n.Scripts.Execute(n, AnyTime, args, p.dispatch)
 	return reply
 }
 

@@ -23,11 +23,11 @@ type remote struct {
 // newObserver is a client for what belongs to no client of the scenario.
 func newObserver(s Server) redis.UniversalClient {
 	cluster, isCluster := s.(ClusterServer)
-	o := quiet(func(ctx context.Context, _, addr string) (net.Conn, error) {
+	o := quiet(func(_ context.Context, _, addr string) (net.Conn, error) {
 		if !isCluster {
 			addr = s.Addr() // as it is now
 		}
-		return (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr)
+		return dial(s, addr)
 	})
 	o.Username, o.Password = s.Auth()
 	o.ReadTimeout = time.Second
@@ -96,12 +96,12 @@ func (n *remote) Accept(addr string) (Conn, error) {
 	if way := n.Way(); len(way.Masters)+len(way.Sentinels) == 0 || addr == "" {
 		addr = n.server.Addr()
 	}
-	c, err := net.DialTimeout("tcp", addr, time.Second)
+	c, err := dial(n.server, addr)
 	if err != nil {
 		return nil, err
 	}
 	u := &upstream{conn: c, replies: make(chan string, 16), inbox: newInbox()}
-	user, password := n.server.Auth()
+	user, password := worker(n.server)
 	if password != "" {
 		args := []string{"AUTH", user, password}
 		if user == "" {

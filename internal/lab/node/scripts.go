@@ -80,13 +80,12 @@ const AnyTime time.Duration = -1
 
 // Execute executes a command on a server, with execute where it can't be known
 // otherwise. Now is what the server's clock says; with AnyTime, a command that depends
-// on the clock is always executed. Watched says that a connection watches a key or is
-// about to, or that this is part of a transaction.
+// on the clock is always executed.
 //
 // An error reply is never kept.
 func (s *Scripts) Execute(n *Embedded, now time.Duration, args []string,
-	watched bool, execute func(args []string) string) (reply string) {
-	if s == nil || watched || !isScript(args[0]) || n.sent.isSpecial() {
+	execute func(args []string) string) (reply string) {
+	if s == nil || !isScript(args[0]) || n.sent.isSpecial() {
 		return execute(args)
 	}
 	m := n.Server()

@@ -1,5 +1,11 @@
 package node
 
+import (
+	"crypto/tls"
+	"net"
+	"time"
+)
+
 // Server is a real Redis server.
 type Server interface {
 	Addr() string
@@ -37,4 +43,29 @@ type SentinelServer interface {
 	Server
 	MasterName() string
 	Sentinels() []string // addresses
+}
+
+// GuardedServer is a server that is reached through TLS, and whose scenarios' clients are
+// another user than the operator, who is Auth.
+type GuardedServer interface {
+	Server
+	TLS() *tls.Config
+	Worker() (user, password string)
+}
+
+// dial connects to a server at one of its addresses.
+func dial(s Server, addr string) (net.Conn, error) {
+	d := &net.Dialer{Timeout: time.Second}
+	if guarded, ok := s.(GuardedServer); ok {
+		return tls.DialWithDialer(d, "tcp", addr, guarded.TLS())
+	}
+	return d.Dial("tcp", addr)
+}
+
+// worker is the user that a scenario's clients are.
+func worker(s Server) (user, password string) {
+	if guarded, ok := s.(GuardedServer); ok {
+		return guarded.Worker()
+	}
+	return s.Auth()
 }

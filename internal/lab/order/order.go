@@ -49,7 +49,7 @@ var ErrLeak = errors.New("the lock leaks goroutines")
 
 // ErrStuck says that the world came to a halt on something that is neither a
 // timer, nor the network, nor a channel, mostly a mutex that is held while Redis
-// is asked, or that it computes without end.
+// is asked.
 var ErrStuck = errors.New("the lock is stuck")
 
 // ErrEndless says that a script, such as a client's call, did not end.

@@ -65,29 +65,6 @@ func gone(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 }
 
-func TestAWorldThatComputesWithoutEndIsStuck(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it keeps a processor busy")
-	}
-	defer order.Watch(10*time.Millisecond, 300*time.Millisecond)()
-	var over atomic.Bool
-	ended := make(chan struct{})
-	err := lab.Run(t, aWorld, func(w *lab.World) {
-		defer close(ended)
-		a := w.Client("A")
-		a.Go(func() {
-			for !over.Load() {
-			}
-		})
-		w.Play()
-	})
-	over.Store(true)
-	<-ended
-	gone(t)
-	require.ErrorIs(t, err, order.ErrStuck)
-	assert.ErrorContains(t, err, "it has computed")
-}
-
 func TestAWorldThatWaitsForTheWorldOutsideIsStuck(t *testing.T) {
 	defer order.Watch(10*time.Millisecond, 100*time.Millisecond)()
 	outside, ended := make(chan struct{}), make(chan struct{})

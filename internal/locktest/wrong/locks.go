@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -76,55 +78,36 @@ func noLock(env lock.Env) (lock.Lock, error) {
 	}, nil
 }
 
-// mutexPerService excludes whoever is in the same service, and nobody else. The
-// clients belong to four services in turn.
-func mutexPerService() lock.Build {
-	type service struct {
-		key    string
-		number int
-	}
-	mutexes := map[service]chan struct{}{}
-	clients := map[string]int{}
-	return func(env lock.Env) (lock.Lock, error) {
-		of := service{env.Key, clients[env.Key] % 4}
-		clients[env.Key]++
-		if mutexes[of] == nil {
-			mutexes[of] = make(chan struct{}, 1)
-		}
-		mutex := mutexes[of]
-		marked, err := noLock(env)
-		return sketch{
-			try: func(ctx context.Context) (bool, error) {
-				select {
-				case mutex <- struct{}{}:
-					return marked.TryLock(ctx)
-				default:
-					return false, nil
-				}
-			},
-			unlock: func(ctx context.Context) error {
-				defer func() { <-mutex }()
-				return marked.Unlock(ctx)
-			},
-		}, err
-	}
-}
-
 // Beside gives locks a client that sends a command twice beside each of theirs, each on
 // a connection of its own, as a health check or a metric does: for so many of them, or
 // always when it's 0.
-func Beside(most int, words ...any) func(lock.Build) lock.Build {
-	return hooked(func() redis.Hook { return &beside{most: int64(most), words: words} })
+func Beside(most int64, words ...any) func(lock.Build) lock.Build {
+	return hooked(func(rdb redis.UniversalClient) locktest.Around {
+		var sent atomic.Int64
+		return func(cmd redis.Cmder, send func() error) error {
+			own := fmt.Sprint(cmd.Args()...) == fmt.Sprint(words...)
+			drivers := slices.Contains([]string{"hello", "client", "ping"}, cmd.Name())
+			if own || drivers || sent.Add(1) > most && most > 0 {
+				return send()
+			}
+			var asked sync.WaitGroup
+			for range 2 {
+				asked.Go(func() { rdb.Do(context.Background(), words...) })
+			}
+			defer asked.Wait()
+			return send()
+		}
+	})
 }
 
 // hooked gives locks clients with a hook each.
-func hooked(hook func() redis.Hook) func(lock.Build) lock.Build {
+func hooked(hook func(redis.UniversalClient) locktest.Around) func(lock.Build) lock.Build {
 	var known sync.Map // the clients; owners may share one
 	return func(build lock.Build) lock.Build {
 		return func(env lock.Env) (lock.Lock, error) {
 			for _, rdb := range env.Nodes {
 				if _, hooked := known.LoadOrStore(rdb, true); !hooked {
-					rdb.AddHook(hook())
+					rdb.AddHook(hook(rdb))
 				}
 			}
 			return build(env)
@@ -132,82 +115,23 @@ func hooked(hook func() redis.Hook) func(lock.Build) lock.Build {
 	}
 }
 
-type beside struct {
-	most  int64
-	sent  atomic.Int64
-	words []any
-}
-
 // knowsClosed gives a lock clients that refuse the next SET, without sending it, after a
 // command failed on its way: some drivers see that a connection was closed before they
 // use it again.
 func knowsClosed() func(lock.Build) lock.Build {
-	return hooked(func() redis.Hook { return &closedOnce{} })
-}
-
-type closedOnce struct{ closed atomic.Bool }
-
-func (c *closedOnce) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (c *closedOnce) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() == "set" && c.closed.Swap(false) {
-			return net.ErrClosed
-		}
-		err := next(ctx, cmd)
-		if answer := redis.Error(nil); err != nil && !errors.As(err, &answer) {
-			c.closed.Store(true)
-		}
-		return err
-	}
-}
-
-func (c *closedOnce) ProcessPipelineHook(
-	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (b *beside) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (b *beside) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		drivers := slices.Contains([]string{"hello", "client", "ping"}, cmd.Name())
-		if drivers || b.sent.Add(1) > b.most && b.most > 0 {
-			return next(ctx, cmd)
-		}
-		var asked sync.WaitGroup
-		for range 2 {
-			asked.Go(func() { next(ctx, redis.NewCmd(ctx, b.words...)) })
-		}
-		defer asked.Wait()
-		return next(ctx, cmd)
-	}
-}
-
-func (b *beside) ProcessPipelineHook(
-	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-// readCheckSet is the lock variable that [inventory] begins with: between its GET
-// and its SET, ten milliseconds later, everybody else finds the lock free.
-func readCheckSet(env lock.Env) (lock.Lock, error) {
-	rdb := env.Nodes[0]
-	return sketch{
-		try: func(ctx context.Context) (bool, error) {
-			found, err := rdb.Exists(ctx, env.Key).Result()
-			if found == 1 || err != nil {
-				return false, err
+	return hooked(func(redis.UniversalClient) locktest.Around {
+		var closed atomic.Bool
+		return func(cmd redis.Cmder, send func() error) error {
+			if cmd.Name() == "set" && closed.Swap(false) {
+				return net.ErrClosed
 			}
-			if err := lock.Sleep(ctx, 10*time.Millisecond); err != nil {
-				return false, err
+			err := send()
+			if answer := redis.Error(nil); err != nil && !errors.As(err, &answer) {
+				closed.Store(true)
 			}
-			return true, rdb.Set(ctx, env.Key, "taken", env.TTL).Err()
-		},
-		unlock: func(ctx context.Context) error {
-			return rdb.Del(ctx, env.Key).Err()
-		},
-	}, nil
+			return err
+		}
+	})
 }
 
 // changed is gold with another reading of what the server said.
@@ -218,32 +142,30 @@ func changed(read func(bool, error) (bool, error)) lock.Build {
 	})
 }
 
-// renews is platinum with so many renewals at most, which have no time limit.
-func renews(most int) lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		platinum, err := Rung("platinum")(env)
-		renewing, stop := context.WithCancel(context.Background())
-		stop()
-		return sketch{
-			try: func(ctx context.Context) (bool, error) {
-				granted, err := platinum.TryLock(ctx)
-				if !granted || err != nil {
-					return granted, err
+// renewsForever is platinum with renewals that have no time limit.
+func renewsForever(env lock.Env) (lock.Lock, error) {
+	platinum, err := Rung("platinum")(env)
+	stop := func() {}
+	return sketch{
+		try: func(ctx context.Context) (bool, error) {
+			granted, err := platinum.TryLock(ctx)
+			if !granted || err != nil {
+				return granted, err
+			}
+			renewing, cancel := context.WithCancel(context.Background())
+			stop = cancel
+			go func() {
+				for lock.Sleep(renewing, env.TTL/3) == nil {
+					env.Nodes[0].PExpire(renewing, env.Key, env.TTL)
 				}
-				renewing, stop = context.WithCancel(context.Background())
-				go func(ctx context.Context) {
-					for n := 0; n < most && lock.Sleep(ctx, env.TTL/3) == nil; n++ {
-						env.Nodes[0].PExpire(ctx, env.Key, env.TTL)
-					}
-				}(renewing)
-				return true, nil
-			},
-			unlock: func(ctx context.Context) error {
-				stop()
-				return platinum.Unlock(ctx)
-			},
-		}, err
-	}
+			}()
+			return true, nil
+		},
+		unlock: func(ctx context.Context) error {
+			stop()
+			return platinum.Unlock(ctx)
+		},
+	}, err
 }
 
 // alarmist is diamond with a Lost that is closed a fifth of a lease after each grant.
@@ -271,33 +193,125 @@ func alarms(env lock.Env) (lock.Lock, error) {
 // Lost is lock.LossNotifier's.
 func (a *alarmist) Lost() <-chan struct{} { return a.lost }
 
-// silentIsDead is gold with a list of those who wait at the server. A waiter that
-// is silent for a twentieth of the lease is taken for dead, and begins anew.
-func silentIsDead() lock.Build {
-	acquire := redis.NewScript(`
-		local waits = redis.call('EXISTS', KEYS[2]) == 1
-		local lives = redis.call('EXISTS', KEYS[3]) == 1
-		if redis.call('EXISTS', KEYS[1]) == 1 or waits and not lives then
-			redis.call('SET', KEYS[2], 1, 'PX', ARGV[1])
-			redis.call('SET', KEYS[3], 1, 'PX', math.floor(ARGV[1] / 20))
-			return 0
-		end
-		redis.call('DEL', KEYS[2], KEYS[3])
-		redis.call('SET', KEYS[1], 'taken', 'PX', ARGV[1])
-		return 1`)
-	owners := 0
+// Locks on several nodes, and others with tokens, of which one line is wrong.
+
+// forgetful is a fenced lock that has no token when its first reply was lost.
+type forgetful struct {
+	notifying
+	failed bool
+}
+
+type notifying interface {
+	lock.Lock
+	lock.Fenced
+	lock.LossNotifier
+}
+
+func forgetting(build lock.Build) lock.Build {
 	return func(env lock.Env) (lock.Lock, error) {
-		owners++
-		rdb := env.Nodes[0]
-		keys := []string{env.Key, lock.SecondKey(env.Key, fmt.Sprint(owners, ":waits")),
-			lock.SecondKey(env.Key, fmt.Sprint(owners, ":lives"))}
-		return sketch{
-			try: func(ctx context.Context) (bool, error) {
-				return acquire.Run(ctx, rdb, keys, env.TTL.Milliseconds()).Bool()
-			},
-			unlock: func(ctx context.Context) error {
-				return rdb.Del(ctx, env.Key).Err()
-			},
-		}, nil
+		l, err := build(env)
+		if err != nil {
+			return nil, err
+		}
+		return &forgetful{notifying: l.(notifying)}, nil
 	}
 }
+
+func (f *forgetful) TryLock(ctx context.Context) (bool, error) {
+	granted, err := f.notifying.TryLock(ctx)
+	f.failed = f.failed || err != nil
+	return granted, err
+}
+
+func (f *forgetful) Token() uint64 {
+	if f.failed {
+		return 0
+	}
+	return f.notifying.Token()
+}
+
+// majority is a small lock that needs so many of its nodes, and asks them in order.
+type majority struct {
+	need        int
+	keeps       bool // what it got in vain
+	believeLate bool // believes a grant that comes after its lease
+
+	env   lock.Env
+	token string
+	next  func() string
+}
+
+// build makes an owner of the same lock.
+func (m majority) build(env lock.Env) (lock.Lock, error) {
+	o, err := lock.Configure(env.Nodes, env.Key, env.TTL, env.Options)
+	if err != nil {
+		return nil, err
+	}
+	m.env, m.next = env, o.Token
+	return sketch{m.try, m.unlock}, nil
+}
+
+func (m *majority) try(ctx context.Context) (bool, error) {
+	sent := time.Now()
+	m.token = m.next()
+	granted := 0
+	for _, rdb := range m.env.Nodes {
+		if ok, _ := rdb.SetNX(ctx, m.env.Key, m.token, m.env.TTL).Result(); ok {
+			granted++
+		}
+	}
+	if granted >= m.need && (time.Since(sent) < m.env.TTL || m.believeLate) {
+		return true, nil
+	}
+	if !m.keeps {
+		m.free(ctx)
+	}
+	return false, nil
+}
+
+func (m *majority) unlock(ctx context.Context) error {
+	if m.free(ctx) < m.need {
+		return lock.ErrNotHeld
+	}
+	return nil
+}
+
+func (m *majority) free(ctx context.Context) (deleted int) {
+	for _, rdb := range m.env.Nodes {
+		n, _ := compareAndDelete.Run(ctx, rdb, []string{m.env.Key}, m.token).Int()
+		deleted += n
+	}
+	return deleted
+}
+
+// AfterADeath is a timestamp lock that finds the key of a holder who died long ago.
+func AfterADeath(build lock.Build) lock.Build {
+	return With(build, func(ctx context.Context, env lock.Env, inner lock.Lock) (
+		bool, error) {
+		if err := env.Nodes[0].SetNX(ctx, env.Key, "1", 0).Err(); err != nil {
+			return false, err
+		}
+		return inner.TryLock(ctx)
+	})
+}
+
+// TakesOverBlindly is silver/timestamp that takes over without a look at what
+// GETSET returns.
+var TakesOverBlindly = With(Rung("silver/timestamp"), func(ctx context.Context,
+	env lock.Env, _ lock.Lock) (bool, error) {
+	rdb, now := env.Nodes[0], env.Now()
+	deadline := strconv.FormatInt(now.Add(env.TTL).UnixMilli(), 10)
+	granted, err := rdb.SetNX(ctx, env.Key, deadline, 0).Result()
+	if granted || err != nil {
+		return granted, err
+	}
+	held, err := rdb.Get(ctx, env.Key).Int64()
+	if errors.Is(err, redis.Nil) {
+		return false, nil
+	}
+	if err != nil || now.UnixMilli() <= held {
+		return false, err
+	}
+	err = rdb.Do(ctx, "GETSET", env.Key, deadline).Err()
+	return err == nil || errors.Is(err, redis.Nil), nil
+})

@@ -35,7 +35,6 @@ type Mutant struct {
 	Soak    *Soak
 	Says    string // a line that scenarios.Run prints for the lock's author
 	In      string // the scenario that is enough for it; "": it takes them all
-	Slow    bool   // it says so after ten seconds of real time
 }
 
 // OneSchedule is the Row of what a single schedule finds.

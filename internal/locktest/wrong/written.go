@@ -3,7 +3,6 @@ package wrong
 import (
 	"context"
 	"errors"
-	"math"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/locktest"
@@ -24,35 +23,16 @@ var written = []Mutant{
 	{Name: "a lock that tells its holder of a loss that is none",
 		Build:   always(alarms),
 		Killers: []string{"slow_release: false loss"}},
-	{Name: "a lock whose renewal ends after five rounds",
-		Build:   always(renews(5)),
-		Killers: []string{"hung_worker: two holders"}},
-	{Name: "a mutex in each of four services",
-		Build:   mutexPerService,
-		Killers: []string{"mutual_exclusion: two holders", "oversell: lost update"}},
-	{Name: "a lock variable that is read, checked and set",
-		Build: always(readCheckSet),
-		Killers: []string{"mutual_exclusion: two holders",
-			"simultaneous_takeover: two holders"}},
 	{Name: "a lock that claims to renew and does not",
 		Build: always(Rung("gold")),
 		Killers: []string{"cancelled_context: two holders",
 			"renewal_fails_once: two holders"}},
-	{Name: "a majority of all",
-		Nodes: 5, Build: always(majority{need: 5}.build),
-		Killers: []string{"nodes_down: unavailable"}},
-	{Name: "a majority of two in five",
-		Nodes: 5, Build: always(majority{need: 2}.build),
-		Killers: []string{"nodes_down: two holders"}},
 	{Name: "a majority that keeps what it got in vain",
 		Nodes: 5, Build: always(majority{need: 3, keeps: true}.build),
 		Killers: []string{"nodes_down: orphaned"}},
 	{Name: "a lock whose renewal waits for its answer forever",
-		Build:   always(renews(math.MaxInt)),
+		Build:   always(renewsForever),
 		Killers: []string{"renewal_hangs: two holders"}},
-	{Name: "a lock that takes a silent waiter for dead",
-		Build:   silentIsDead,
-		Killers: []string{"far_process: starvation"}},
 	{Name: "a lock that sent two PINGs beside its first command",
 		Build:   func() lock.Build { return Beside(1, "PING")(Rung("diamond")) },
 		Killers: []string{"failover: two holders", "node_restart: two holders"},
@@ -228,15 +208,6 @@ var written = []Mutant{
 		}),
 		Says: `no client set the key "lock:stock": say which keys stand for the` +
 			" lock, with scenarios.Keys"},
-	{Name: "a lock that spins",
-		Build: always(changed(func(bool, error) (bool, error) {
-			for time.Now().Unix() > 0 {
-			}
-			return false, nil
-		})),
-		Says: "the lock is stuck: for 10s of processor time it has computed and" +
-			" neither asked Redis nor let time pass: ",
-		Slow: true},
 }
 
 // always builds the same in each run.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"time"
 )
 
 // Detach does nothing here.
@@ -28,6 +29,9 @@ func Running(int) bool { return true }
 
 // State is not known here.
 func State(int) byte { return 0 }
+
+// Time is not known here.
+func Time() time.Duration { return 0 }
 
 // Pause and Resume fail here.
 func Pause(int) error  { return errors.ErrUnsupported }

@@ -76,6 +76,15 @@ func stopped(pid int) bool {
 	return true
 }
 
+// Time is the processor time that this process has used, 0 when unknown.
+func Time() time.Duration {
+	var r syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
+		return 0
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
 // State is the letter that ps has for what a process does, 0 when there is no such
 // process.
 func State(pid int) byte {

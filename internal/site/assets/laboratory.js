@@ -472,7 +472,7 @@
         'This run can\'t be judged: ' + a.error + '. ' + this.advice() : a.error, 'wrong');
       this.point(a);
     } else {
-      this.report([a.outcome, a.unjudged && 'The scenario needs that grant and ends without a verdict.',
+      this.report([a.outcome, a.unjudged && 'The scenario needs that acquisition and ends without a verdict.',
         beside(this.said, before), this.survives(all) || verdicts(all)].filter(Boolean).join(' '),
       broken ? 'broken' : all.some(function (v) { return v.verdict === 'holds'; }) ? 'holds' : '');
     }
@@ -948,7 +948,7 @@
       var a = JSON.parse(text), broken = (a.verdicts || []).find(function (v) { return v.verdict === 'breaks'; });
       if (asked !== sentence.asked) { return; } // the reader has moved on
       sentence.say(a.error || (broken ? broken.invariant + ', ' + broken.event :
-        q.rung + ' survives this: no two clients are inside.'), broken || a.error ? 'broken' : 'holds');
+        q.rung + ' survives this: no two clients hold the lock together.'), broken || a.error ? 'broken' : 'holds');
     }).catch(function (e) { sentence.say(e.message, 'wrong'); });
   };
   Sentence.prototype.say = function (text, classes) {

@@ -85,7 +85,7 @@ func findsItsGrant(t *testing.T, build lock.Build, _ scenarios.Report) error {
 				}},
 				r.after(0, func() { down = false }),
 				try("after a lost reply, which is granted already,", p, true),
-				release("of that grant", p, nil),
+				release("of that lock", p, nil),
 				try("after that Unlock", q, true))
 		})
 	})
@@ -143,14 +143,15 @@ func eachReader(t *testing.T, build lock.Build, _ scenarios.Report) error {
 	})
 }
 
-// watches says whether the lock sends WATCH.
-func (e Exercise) watches(t *testing.T, build lock.Build) (does bool, err error) {
+// transacts says whether the lock sends WATCH or MULTI.
+func (e Exercise) transacts(t *testing.T, build lock.Build) (does bool, err error) {
 	config := lab.Config{Nodes: locktest.Find(t, e.Rung).Nodes, TTL: lease}
 	err = inWorld(t, config, build, func(r *room) {
 		l := r.owner("P", key)
 		r.steps(try("of a free lock", l, true), release("by the holder", l, nil))
 		for _, e := range r.Timeline() {
-			does = does || strings.HasPrefix(strings.ToUpper(e.Text), "WATCH")
+			command, _, _ := strings.Cut(strings.ToUpper(e.Text), " ")
+			does = does || command == "WATCH" || command == "MULTI"
 		}
 	})
 	return does, err
@@ -338,9 +339,8 @@ func play(t *testing.T, build lock.Build, ttl time.Duration, sections []section,
 	commands := 0
 	err := inWorld(t, lab.Config{TTL: ttl}, build, func(r *room) {
 		for _, s := range sections {
-			l := r.owner(s.process, key)
-			r.client(s.process).Go(func() {
-				c := r.client(s.process)
+			l, c := r.owner(s.process, key), r.client(s.process)
+			c.Go(func() {
 				c.Sleep(s.at)
 				err := l.Lock(r.Context())
 				if c.Dead() {
@@ -359,9 +359,10 @@ func play(t *testing.T, build lock.Build, ttl time.Duration, sections []section,
 				}
 			})
 			if s.lasts == dies {
-				r.client("Z").Go(func() {
-					r.client("Z").Sleep(s.at + ttl/100)
-					r.client(s.process).Crash()
+				z := r.client("Z")
+				z.Go(func() {
+					z.Sleep(s.at + ttl/100)
+					c.Crash()
 				})
 			}
 		}

@@ -91,7 +91,7 @@ var All = []Exercise{
 	{
 		Rung:  "platinum",
 		Flaw:  "it checks that there is a lock, not whose it is",
-		Task:  "never delete a lock that is not this grant's",
+		Task:  "never delete a lock that is not your own",
 		Files: []string{"lock.go"},
 		Scenarios: []string{"mutual_exclusion", "overrun_release", "slow_release",
 			"unlock_not_held"},
@@ -126,7 +126,7 @@ var All = []Exercise{
 	{
 		Rung:      "diamond/fenced",
 		Flaw:      "the counter ends with the lease",
-		Task:      "number the grants so that a late write can be refused",
+		Task:      "number the acquisitions so that a late write can be refused",
 		Files:     []string{"acquire.lua"},
 		Scenarios: []string{"mutual_exclusion", "crash_holding", "paused_holder"},
 		Asks:      "the token has risen when the lock is taken again after an hour",
@@ -184,7 +184,7 @@ var All = []Exercise{
 		Adds:  []string{"acquire.lua"},
 		Scenarios: []string{"mutual_exclusion", "crash_holding", "nested", "lost_reply",
 			"late_own_release"},
-		Asks: "after a lost reply, the next attempt finds its own grant, at once, even" +
+		Asks: "after a lost reply, the next attempt finds its own lock, at once, even" +
 			" if no command got through meanwhile",
 		Check: findsItsGrant,
 		Start: lock.Flaws("lost_reply: self-deadlock"),
@@ -261,12 +261,12 @@ func Run(t *testing.T, name string, build lock.Build) {
 			t.Skip("the explorer can't run a lock that stays in its process from" +
 				" one run to the next")
 		}
-		if does, err := e.watches(t, build); err != nil {
+		if does, err := e.transacts(t, build); err != nil {
 			t.Fatal(err)
 		} else if does {
-			t.Skip("the explorer can't follow WATCH, whose effect depends on what" +
-				" happened before on the same connection: the scenarios and the checks" +
-				" have passed, and the exercise " + name + " is solved")
+			t.Skip("the explorer can't follow WATCH and MULTI, whose effect depends on" +
+				" what happened before on the same connection: the scenarios and the" +
+				" checks have passed, and the exercise " + name + " is solved")
 		}
 		explored(t, name, build)
 	})

@@ -58,7 +58,7 @@ func needs(*Generator) string {
 		fmt.Fprintf(&b, "%d. %s: %s`%s`", i+1, job.Name, all,
 			strings.Join(job.Needs, "`, `"))
 		if job.Token {
-			b.WriteString(", and `" + token + "`, which arises only where a grant has" +
+			b.WriteString(", and `" + token + "`, which arises only where a lock has" +
 				" a token: here it must")
 		}
 		b.WriteString(".\n")

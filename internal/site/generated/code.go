@@ -25,19 +25,6 @@ func (g *Generator) file(name string) (string, error) {
 	return Fence(strings.TrimPrefix(path.Ext(name), "."), source), err
 }
 
-// output is what an example prints: the test's file, and the example's name.
-func (g *Generator) output(argument string) (string, error) {
-	file, example, _ := strings.Cut(argument, " ")
-	source, err := g.source(file)
-	if err != nil {
-		return "", err
-	}
-	text, err := site.Extract(source, "Example"+example)
-	_, text, _ = strings.Cut(text, "// Output:\n")
-	text = strings.ReplaceAll(strings.TrimSuffix(text, "}\n"), "\t// ", "")
-	return Fence("", text), err
-}
-
 // diff is what a rung changes.
 func (g *Generator) diff(name string) (string, error) {
 	rung, err := ladder.Find(name)

@@ -19,7 +19,6 @@ func text(make func(g *Generator) string) func(*Generator, string) (string, erro
 //	climb gold                      the exercise that the rung solves
 //	code gold/lock.go Lock.TryLock  declarations of a file
 //	file diamond/release.lua        a whole file
-//	output x_test.go _delex         what an example prints
 //	diff gold                       what the rung changes, beside its parent
 //	red gold/overrun_release        a command, and the assertion it lets through
 //	exercise timestamp              what an exercise is about
@@ -31,7 +30,6 @@ var registry = []part{
 	{"", "climb ", climb},
 	{"", "code ", (*Generator).code},
 	{"", "file ", (*Generator).file},
-	{"", "output ", (*Generator).output},
 	{"", "diff ", (*Generator).diff},
 	{"", "red ", (*Generator).red},
 	{"", "exercise ", exerciseTask},

@@ -17,7 +17,6 @@ import (
 type test struct {
 	args   string // those of go test
 	module string // the module's directory, "" for the root
-	slow   bool   // it takes minutes, and always makes the same of the same files
 }
 
 // tests are all of them, by what go run ./docs -generate calls them. Every other part is
@@ -30,20 +29,20 @@ var tests = map[string]test{
 	"libraries": {args: "./libraries", module: "field"},
 	"programs":  {args: "./programs -redis auto -timeout 60m", module: "field"},
 
-	"cache":     {args: "./internal/bench/jobs -run CacheTablesOfThePage"},
-	"costs":     {args: "./internal/bench -whole", slow: true},
+	"cache":     {args: "./jobs/cache -run CacheTablesOfThePage", module: "field"},
+	"costs":     {args: "./internal/bench -whole"},
 	"import":    {args: "./jobs/imports -run OfThePage -whole", module: "field"},
 	"picture":   {args: "./internal/bench -run Picture"},
 	"scheduled": {args: "./jobs/timetable -run OfThePage", module: "field"},
 	"swarm":     {args: "./scenarios -run ToldAsShortly"},
 
-	"explorer": {args: explorer + "Table|Rarely|OnThePageIs|NeedAnInterleaving", slow: true},
-	"readers":  {args: explorer + "ReadersAndWritersNever", slow: true},
-	"three":    {args: explorer + "Three -timeout 1h", slow: true},
+	"explorer": {args: explorer + "Table|Rarely|OnThePageIs|NeedAnInterleaving"},
+	"readers":  {args: explorer + "ReadersAndWritersNever"},
+	"three":    {args: explorer + "Three -timeout 1h"},
 	// On one processor: a waiter and its subscription are two goroutines, and on two
 	// processors it is chance which of them sees first that the waiter has left.
-	"waits":           {args: explorer + "WakeUp -cpu 1", slow: true},
-	"waiting-mutants": {args: explorer + "MutantsOfWaiting", slow: true},
+	"waits":           {args: explorer + "WakeUp -cpu 1"},
+	"waiting-mutants": {args: explorer + "MutantsOfWaiting"},
 }
 
 const explorer = "./scenarios/explore/explorer -all -run "
@@ -52,37 +51,10 @@ const explorer = "./scenarios/explore/explorer -all -run "
 func Names() []string { return slices.Sorted(maps.Keys(tests)) }
 
 // Run runs the tests of that name, which write what they make into the files below docs.
-// Slow ones don't run when nothing has changed that it is made of. It says on output what
-// the tests say. When a test fails, what other tests of that name have made may be written
-// already.
+// It says on output what the tests say. When a test fails, what other tests of that name
+// have made may be written already.
 func Run(ctx context.Context, root, name string, output io.Writer) error {
-	test := tests[name]
-	if !test.slow {
-		return test.run(ctx, root, name, output)
-	}
-	kept, err := keptSums(root)
-	if err != nil {
-		return err
-	}
-	sum, err := test.sum(ctx, root, name)
-	if err != nil {
-		return err
-	}
-	if sum == kept[name] {
-		fmt.Fprintf(output, "%s: nothing has changed that it is made of, see docs/%s\n",
-			name, sums)
-		return nil
-	}
-	if err := test.run(ctx, root, name, output); err != nil {
-		return err
-	}
-	if sum, err = test.sum(ctx, root, name); err != nil {
-		return err
-	}
-	return keepSum(root, name, sum)
-}
-
-func (t test) run(ctx context.Context, root, name string, output io.Writer) error {
+	t := tests[name]
 	dir := filepath.Join(root, t.module)
 	// A slow machine takes longer than go test's ten minutes for the largest.
 	args := slices.Concat([]string{"test", "-count=1", "-timeout=1h"},

@@ -47,7 +47,7 @@ func unknown(entries []*scenarios.Entry) string {
 	free := !owns(e.Client, e.Owner)
 	switch {
 	case free:
-		says += "The server has no grant of " + e.Client + "'s either."
+		says += "The server has no lock of " + e.Client + "'s either."
 	case reads:
 		says += "The server thinks that " + e.Client + " reads."
 	default:
@@ -68,7 +68,7 @@ func unknown(entries []*scenarios.Entry) string {
 	}
 	if !free && !reads { // others may read beside a reader
 		if asks {
-			says += fmt.Sprintf(" %s asks again, and its own grant is in its way.", e.Client)
+			says += fmt.Sprintf(" %s asks again, and its own lock is in its way.", e.Client)
 		}
 		says += shut(e, entries[max(gone, 0)].At)
 	}

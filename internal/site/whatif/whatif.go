@@ -27,7 +27,6 @@ import (
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/exercise"
 	"github.com/lockladder/lockladder/internal/site/recording"
-	"github.com/lockladder/lockladder/internal/site/whatif/coroutine"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -65,7 +64,7 @@ type Question struct {
 
 	// Code is a learner's lock, which runs in place of a rung.
 	Code string `json:"code,omitempty"`
-	own  *coroutine.Program
+	own  *Program
 }
 
 // Fault is what happens to a client's n-th command.
@@ -139,7 +138,7 @@ func graded(verdicts []Verdict) *Grade {
 // has virtual time only there; it doesn't fail. Compile makes a learner's lock of code, or
 // returns nil, and keeps what is wrong.
 func Respond(t *testing.T, question string,
-	compile func(code string) *coroutine.Program) string {
+	compile func(code string) *Program) string {
 	var q Question
 	d := json.NewDecoder(strings.NewReader(question))
 	d.DisallowUnknownFields()

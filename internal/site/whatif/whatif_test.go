@@ -152,12 +152,12 @@ func TestALostFirstReplySaysWhoGetsIn(t *testing.T) {
 	}{
 		{"bronze", "overrun_overlap", "lost reply", false, held + "ever again: the key has no lease."},
 		{"gold", "overrun_overlap", "lost reply", true, unsure + "The server thinks that A holds it. A asks" +
-			" again, and its own grant is in its way. It lets nobody in for 10.0 s, until the" +
+			" again, and its own lock is in its way. It lets nobody in for 10.0 s, until the" +
 			" lease ends at 10.008 s. B gets in at 10.023 s."},
 		{"reentrant", "overrun_overlap", "lost reply", true, unsure + "The server thinks that A holds it. A asks" +
 			" again and gets in at 0.009 s: the server knows it."},
 		{"gold", "overrun_overlap", "lost request", false, unsure +
-			"The server has no grant of A's either. B gets in at 1.015 s."},
+			"The server has no lock of A's either. B gets in at 1.015 s."},
 		{"reentrant/readwrite", "writer_not_starved", "lost reply", false,
 			strings.Replace(unsure, "Lock", "RLock", 1) + "The server thinks that A reads. B gets" +
 				" in at 3.015 s."},

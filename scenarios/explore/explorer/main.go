@@ -4,7 +4,6 @@
 //	go run ./scenarios/explore/explorer why platinum
 //	go run ./scenarios/explore/explorer replay platinum 'once: A> A< A= E B> B<'
 //	go run ./scenarios/explore/explorer standard
-//	go run ./scenarios/explore/explorer record DIR
 //
 // What it has found goes to stdout, how far it has come to stderr. It ends with 1 when it
 // could not do what it was asked, and with 2 when it was not asked well. Its tests make
@@ -23,14 +22,12 @@ import (
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
-	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
 const usage = `say what is to be explored:
   explorer why RUNG               the cheapest failing schedules of a rung
   explorer replay RUNG SCHEDULE   what a schedule does
-  explorer standard               every rung with one expiry and one crash
-  explorer record DIR             their state graphs, as DIR/RUNG/once.json`
+  explorer standard               every rung with one expiry and one crash`
 
 func main() {
 	tests, err := asked(os.Args[1:], os.Stdout)
@@ -43,15 +40,12 @@ func main() {
 
 // asked is what the arguments ask for. Its error says what would be right.
 func asked(args []string, out io.Writer) ([]testing.InternalTest, error) {
-	words := map[string]int{"why": 2, "replay": 3, "standard": 1, "record": 2}
+	words := map[string]int{"why": 2, "replay": 3, "standard": 1}
 	if len(args) == 0 || len(args) != words[args[0]] {
 		return nil, errors.New(usage)
 	}
-	switch args[0] {
-	case "standard":
-		return ofEachRung("", out), nil
-	case "record":
-		return ofEachRung(args[1], out), recording.Writable(args[1])
+	if args[0] == "standard" {
+		return ofEachRung(out), nil
 	}
 	rung, err := ladder.Find(args[1])
 	do := func(t *testing.T) { why(t, rung, out) }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -118,7 +119,7 @@ const givesUp = "wait: B> B< A> A> A< A< A> A< A> B= B> A~ Ag A< B<"
 func TestAWaiterThatGivesUpWakesTheNext(t *testing.T) {
 	replayed := explore.Replay(t, locktest.Find(t, "reentrant/notify").Build,
 		explore.Bounds{Owners: 2}, givesUp)
-	assert.Regexp(t, "A1 +Lock returns canceled", replayed.Timeline)
+	assert.Regexp(t, "A1 +Lock returns context canceled", replayed.Timeline)
 	for _, b := range replayed.Broken {
 		t.Errorf("%s breaks: %s: %s", b.Invariant, b.Event, givesUp)
 	}
@@ -305,3 +306,16 @@ func TestTheExampleOnThePageIsTheOneThatRuns(t *testing.T) {
 
 // document is the page whose generated parts are made here.
 const document = "explorer.md"
+
+func TestMain(m *testing.M) {
+	locktest.CollectLess()
+	flag.Parse()
+	if !*all {
+		locktest.OneProcessor() // long walks are taken at the same time
+	}
+	testscript.Main(m, map[string]func(){"explorer": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata", RequireExplicitExec: true})
+}

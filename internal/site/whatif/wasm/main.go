@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/site/whatif"
-	"github.com/lockladder/lockladder/internal/site/whatif/coroutine"
 )
 
 func main() {
@@ -58,23 +57,23 @@ func serve(t *testing.T) {
 
 // compile makes a learner's lock. The page's functions and those of the program speak JSON
 // with each other.
-func compile(code string) *coroutine.Program {
+func compile(code string) *whatif.Program {
 	compiled := js.Global().Call("lockladderCompile", code)
 	if compiled.IsNull() {
 		return nil
 	}
-	return &coroutine.Program{File: compiled.Get("file").String(),
+	return &whatif.Program{File: compiled.Get("file").String(),
 		Waits: compiled.Get("waits").Bool(), Renews: compiled.Get("renews").Bool(),
-		Owner: func(key string, ttl time.Duration) coroutine.Owner {
+		Owner: func(key string, ttl time.Duration) whatif.Owner {
 			owner := compiled.Call("owner", key, ttl.Milliseconds())
-			return func(function string) coroutine.Call {
+			return func(function string) whatif.Call {
 				return resumed(owner.Invoke(function))
 			}
 		}}
 }
 
-func resumed(call js.Value) coroutine.Call {
-	return func(r coroutine.Resume) (step coroutine.Step) {
+func resumed(call js.Value) whatif.Call {
+	return func(r whatif.Resume) (step whatif.Step) {
 		text, _ := json.Marshal(r) // it has only what JSON has
 		if err := json.Unmarshal([]byte(call.Invoke(string(text)).String()), &step); err != nil {
 			panic(err)

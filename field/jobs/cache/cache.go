@@ -1,4 +1,6 @@
-package jobs
+// Package cache is the job of docs/cache.md: many requests to several services want a cached
+// value that has just expired, and one of them alone should load it from the database.
+package cache
 
 import (
 	"context"
@@ -13,20 +15,15 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// CacheService is one process that answers requests from a cache. Many requests to
-// several services want a cached value that has just expired, and one of them alone
-// should load it from the database ([wukong], part 1).
+// Service is one process that answers requests from a cache ([wukong], part 1).
 //
 // Without a lock every request that misses loads: the stampede. With a mutex in
 // each service one request a service loads, and the services do not know of each
 // other: the values they load may differ, and it's chance which one stays in the
 // cache. With a lock that all services share one request loads, and the others
 // find the value in the cache.
-type CacheService struct {
-	// Cache is where requests look; Refill is the same server for the one that
-	// loads. It must not queue for a connection behind those who wait for it.
-	Cache, Refill redis.UniversalClient
-
+type Service struct {
+	RDB  redis.UniversalClient
 	Key  string        // of the cached value
 	Keep time.Duration // how long a value stays in the cache
 
@@ -36,9 +33,6 @@ type CacheService struct {
 	// Guard keeps requests that have missed from loading all at once. With nil
 	// each of them loads.
 	Guard Guard
-
-	// Missed is called when a request has not found the value; nil: nothing.
-	Missed func()
 }
 
 // Guard lets requests that have missed load the value. It returns what load or
@@ -57,26 +51,19 @@ type Look func(ctx context.Context) (value string, found bool, err error)
 type Load func(ctx context.Context) (string, error)
 
 // Get answers one request.
-func (s *CacheService) Get(ctx context.Context) (string, error) {
-	look := func(ctx context.Context) (string, bool, error) {
-		return s.look(ctx, s.Cache)
-	}
-	value, found, err := look(ctx)
+func (s *Service) Get(ctx context.Context) (string, error) {
+	value, found, err := s.look(ctx)
 	if found || err != nil {
 		return value, err
-	}
-	if s.Missed != nil {
-		s.Missed()
 	}
 	if s.Guard == nil {
 		return s.load(ctx)
 	}
-	return s.Guard.Refill(ctx, look, s.refill)
+	return s.Guard.Refill(ctx, s.look, s.refill)
 }
 
-func (s *CacheService) look(ctx context.Context, rdb redis.UniversalClient) (
-	string, bool, error) {
-	value, err := rdb.Get(ctx, s.Key).Result()
+func (s *Service) look(ctx context.Context) (string, bool, error) {
+	value, err := s.RDB.Get(ctx, s.Key).Result()
 	if errors.Is(err, redis.Nil) {
 		return "", false, nil
 	}
@@ -86,20 +73,20 @@ func (s *CacheService) look(ctx context.Context, rdb redis.UniversalClient) (
 	return value, true, nil
 }
 
-func (s *CacheService) refill(ctx context.Context) (string, error) {
-	value, found, err := s.look(ctx, s.Refill)
+func (s *Service) refill(ctx context.Context) (string, error) {
+	value, found, err := s.look(ctx)
 	if found || err != nil {
 		return value, err
 	}
 	return s.load(ctx)
 }
 
-func (s *CacheService) load(ctx context.Context) (string, error) {
+func (s *Service) load(ctx context.Context) (string, error) {
 	value, err := s.Load(ctx)
 	if err != nil {
 		return "", fmt.Errorf("load the value: %w", err)
 	}
-	if err := s.Refill.Set(ctx, s.Key, value, s.Keep).Err(); err != nil {
+	if err := s.RDB.Set(ctx, s.Key, value, s.Keep).Err(); err != nil {
 		return "", fmt.Errorf("store the value: %w", err)
 	}
 	return value, nil
@@ -148,9 +135,6 @@ func (m Mutex) Refill(ctx context.Context, _ Look, load Load) (string, error) {
 type Locked struct {
 	Build lock.Build // an owner for each request
 	Env   lock.Env
-
-	// Asked is called after every attempt at the lock; nil: nothing.
-	Asked func(granted bool)
 }
 
 // Refill looks into the cache before every attempt at the lock, and when it has
@@ -174,9 +158,6 @@ func (l Locked) Refill(ctx context.Context, look Look, load Load) (
 			return false, err
 		}
 		granted, err := mine.TryLock(ctx)
-		if l.Asked != nil {
-			l.Asked(granted)
-		}
 		if !granted || err != nil {
 			return false, err
 		}

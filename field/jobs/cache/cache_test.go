@@ -1,4 +1,4 @@
-package jobs_test
+package cache_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/bench/jobs"
+	"github.com/lockladder/lockladder/field/jobs/cache"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
@@ -33,7 +33,7 @@ type outcome struct {
 }
 
 // guards makes the guard of a service.
-type guards func(c *lab.Client) jobs.Guard
+type guards func(c *lab.Client) cache.Guard
 
 // requests sends two requests to each of two services, in virtual time. The loads of
 // the database take so long, in the order in which they begin. A may die in the
@@ -43,13 +43,12 @@ func requests(t *testing.T, guard guards, dies bool, takes ...time.Duration) out
 	o := outcome{seen: map[string][]string{}}
 	config := lab.Config{Nodes: 5, Key: "lock", TTL: 10 * time.Second}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
-		database := &jobs.Database{Takes: func(n int) time.Duration {
+		database := &cache.Database{Takes: func(n int) time.Duration {
 			return takes[min(n, len(takes))-1]
 		}}
 		for i, name := range []string{"A", "B"} {
 			c := w.Client(name)
-			rdb := c.Env("").Nodes[0]
-			s := &jobs.CacheService{Cache: rdb, Refill: rdb, Key: "stock",
+			s := &cache.Service{RDB: c.Env("").Nodes[0], Key: "stock",
 				Keep: time.Minute, Guard: guard(c),
 				Load: func(ctx context.Context) (string, error) {
 					c.Step("loads", func() { c.Note("loads from the database") })
@@ -92,21 +91,21 @@ func requests(t *testing.T, guard guards, dies bool, takes ...time.Duration) out
 }
 
 // mutexes is a mutex for each service.
-func mutexes(*lab.Client) jobs.Guard { return jobs.NewMutex() }
+func mutexes(*lab.Client) cache.Guard { return cache.NewMutex() }
 
 // behind is a lock that all services share.
 func behind(rung ladder.Rung) guards {
-	return func(c *lab.Client) jobs.Guard {
+	return func(c *lab.Client) cache.Guard {
 		env := c.Env("lock")
 		env.Nodes = env.Nodes[:rung.Nodes]
-		return jobs.Locked{Build: rung.Build, Env: env}
+		return cache.Locked{Build: rung.Build, Env: env}
 	}
 }
 
 // Between a request's look and its grant another one may load and release.
 func TestAHolderLooksOnceMore(t *testing.T) {
 	rung := locktest.Find(t, "diamond")
-	s := requests(t, func(c *lab.Client) jobs.Guard {
+	s := requests(t, func(c *lab.Client) cache.Guard {
 		if c.Name == "B" {
 			const asks = 3 // after two looks
 			c.Fault(lab.Renewal, asks, lab.Fault{Deliver: 200 * ms})
@@ -135,7 +134,7 @@ func TestAWaiterDoesNotAskForTheLockWhenTheValueIsThere(t *testing.T) {
 func TestARequestEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	m := jobs.NewMutex()
+	m := cache.NewMutex()
 	load := func(context.Context) (string, error) {
 		_, err := m.Refill(ctx, nil, nil)
 		return "", err
@@ -146,7 +145,7 @@ func TestARequestEndsWithItsContext(t *testing.T) {
 
 func TestCacheTablesOfThePageAreFresh(t *testing.T) {
 	locktest.WhenNamed(t, "it runs every scenario of the page:"+
-		" go test ./internal/bench/jobs -run CacheTablesOfThePage")
+		" cd field && go test ./jobs/cache -run CacheTablesOfThePage")
 	generated.Compare(t, "cache.md", "mutex",
 		generated.Block(requests(t, mutexes, false, 80*ms, 50*ms).timeline))
 	var rows [][]string
@@ -162,7 +161,7 @@ func TestCacheTablesOfThePageAreFresh(t *testing.T) {
 			fmt.Sprintf("%s / %s", usual.seen["A"][0], usual.seen["B"][0]),
 			usual.holds, fmt.Sprint(long.loads), last})
 	}
-	row("no lock", func(*lab.Client) jobs.Guard { return nil })
+	row("no lock", func(*lab.Client) cache.Guard { return nil })
 	row("a mutex in each service", mutexes)
 	for _, rung := range ladder.Rungs {
 		row(rung.Name, behind(rung))

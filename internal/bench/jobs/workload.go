@@ -1,11 +1,15 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -21,32 +25,28 @@ const (
 	// learnWithin bounds what a round does before it begins.
 	learnWithin = 5 * time.Second
 
-	// byScript is a baseline, and so is noLock.
+	// These are baselines.
+	noLock   = "no-lock" // its clients don't exclude each other
 	byScript = "script"
 )
 
-// These are counted, and the first two take a time.
-const (
-	read   = "read"
-	change = "change"
-	half   = "half" // a reader saw half a change
-)
-
 // CatalogWorkload lets clients read and change a list of prices behind one lock after the
-// other, on the same servers.
+// other, on the same servers. They begin at one instant.
 type CatalogWorkload struct {
-	crowd
-	clients int           // each has a connection
-	writes  int           // how many of a hundred clients change the prices
-	rounds  int           // how often a row is measured
-	poll    time.Duration // the longest pause of a refused client; 0: see pause
+	clients int // each has a connection
+	writes  int // how many of a hundred clients change the prices
+	rounds  int // how often a row is measured
 	rtt     time.Duration
-	named   string // what -against names
+	timeout time.Duration // bounds one round
+	named   string        // what -against names
 	locks   []bench.Subject
 
 	// usual is measured before each round of a row, which is compared with it;
 	// nil: nothing is.
 	usual *bench.Subject
+
+	servers *bench.Servers
+	ended   atomic.Int64 // clients of the round under way
 }
 
 // Flags defines the flags.
@@ -59,11 +59,7 @@ func (w *CatalogWorkload) Flags(flags *flag.FlagSet) func(bench.Run) (bench.Plan
 		"measured (default %d on real servers, 1 on embedded ones)", pairedRounds))
 	flags.StringVar(&w.named, "against", "", "the `name` of a lock that is "+
 		"measured before each round of a row, for\ncomparison (default none)")
-	flags.DurationVar(&w.ttl, "ttl", 10*time.Second, "the lease of the lock")
-	flags.DurationVar(&w.poll, "poll", 0, "the longest pause of a refused client "+
-		"(default 100ms, on embedded servers\nat least 1ms for each client and "+
-		"node)")
-	flags.DurationVar(&w.timeout, "timeout", 30*time.Second,
+	flags.DurationVar(&w.timeout, "timeout", bench.DefaultTimeout,
 		"ends a round that takes longer; its row is reported all the same")
 	flags.DurationVar(&w.rtt, "rtt", 0,
 		"adds this to the network's round-trip time")
@@ -71,10 +67,13 @@ func (w *CatalogWorkload) Flags(flags *flag.FlagSet) func(bench.Run) (bench.Plan
 		if err := w.check(run.Given, run.Real); err != nil {
 			return bench.Plan{}, err
 		}
-		nothing := listed{CatalogWorkload: w, tally: newTally(bench.Subject{}, 1, read, change)}
-		plan := w.plan(run, w.clients, w.header(), nothing.row())
-		plan.Config.RTT = w.rtt
-		return plan, nil
+		return bench.Plan{Config: bench.Config{Clients: w.clients, RTT: w.rtt},
+			TTL: bench.DefaultTTL, Timeout: w.timeout, Header: w.header(),
+			Layout: bench.Layout{Width: run.Width},
+			Empty:  w.listed(bench.Subject{}, 1).row(), Tables: []string{""},
+			Progress: func() string {
+				return fmt.Sprintf(": %d of %d", w.ended.Load(), w.clients)
+			}}, nil
 	}
 }
 
@@ -107,13 +106,11 @@ func (w *CatalogWorkload) check(given map[string]bool, real bool) error {
 			" 0 to 100", w.writes)
 	case w.rounds < 1:
 		return fmt.Errorf("there are %d rounds, at least 1 is needed", w.rounds)
-	case given["poll"] && w.poll <= 0:
-		return fmt.Errorf("the poll interval is %v, it must be positive", w.poll)
 	case w.rtt < 0:
 		return fmt.Errorf("the network's round-trip time is %v, it must not be "+
 			"negative", w.rtt)
 	}
-	return bench.Settings{TTL: w.ttl, Timeout: w.timeout}.CheckTimes()
+	return bench.Settings{TTL: bench.DefaultTTL, Timeout: w.timeout}.CheckTimes()
 }
 
 // Subjects are the locks, with the baselines in front.
@@ -126,7 +123,7 @@ func (w *CatalogWorkload) Subjects(locks []bench.Subject) []bench.Subject {
 func (w *CatalogWorkload) header() string {
 	text := fmt.Sprintf("%d clients come to a list of prices; %d %% of them change it, "+
 		"the others read.\nLease %v, at most %v a round, %s.", w.clients, w.writes,
-		w.ttl, w.timeout, bench.Plural(w.rounds, "round"))
+		bench.DefaultTTL, w.timeout, bench.Plural(w.rounds, "round"))
 	if w.rtt > 0 {
 		text += fmt.Sprintf(" Round trips take %v more.", w.rtt)
 	}
@@ -137,11 +134,28 @@ func (w *CatalogWorkload) header() string {
 // figures are those of the median round.
 type listed struct {
 	*CatalogWorkload
-	*tally
-	shared bool      // readers read together
-	lost   int       // changes that a later one did not know of
-	rounds []float64 // seconds
-	times  []float64 // as fast as usual, in each round
+	subject bench.Subject
+	nodes   int       // servers that the lock was on
+	shared  bool      // readers read together
+	lost    int       // changes that a later one did not know of
+	rounds  []float64 // seconds
+	times   []float64 // as fast as usual, in each round
+
+	took     time.Duration // the newest round, until the last client's end
+	commands int64
+
+	mu             sync.Mutex  // guards what follows while clients run
+	reads, changes bench.Clock // how long each took, with the wait for the lock
+	half           int         // readers that saw half a change
+	read, changed  int         // clients that did so
+	cut            int         // what the timeout or an interrupt cut off
+	failed         int
+	first          error // of those that failed
+}
+
+func (w *CatalogWorkload) listed(subject bench.Subject, servers int) *listed {
+	return &listed{CatalogWorkload: w, subject: subject, reads: bench.NewClock(),
+		changes: bench.NewClock(), nodes: min(max(subject.Nodes, 1), servers)}
 }
 
 // Measure lets all clients begin at one instant, in every round. It returns an
@@ -149,7 +163,7 @@ type listed struct {
 func (w *CatalogWorkload) Measure(ctx context.Context, run bench.Run,
 	subject bench.Subject) (bench.Row, error) {
 	w.servers = run.Servers
-	m := w.listed(subject)
+	m := w.listed(subject, w.servers.Nodes())
 	for range w.rounds {
 		usual, err := w.against(ctx, subject)
 		if err != nil {
@@ -169,11 +183,6 @@ func (w *CatalogWorkload) Measure(ctx context.Context, run bench.Run,
 	return m.row(), nil
 }
 
-func (w *CatalogWorkload) listed(subject bench.Subject) *listed {
-	return &listed{CatalogWorkload: w,
-		tally: newTally(subject, w.servers.Nodes(), read, change)}
-}
-
 // against measures what a row is compared with, and returns how long that took, 0 when
 // there is nothing.
 func (w *CatalogWorkload) against(ctx context.Context, subject bench.Subject) (
@@ -181,7 +190,7 @@ func (w *CatalogWorkload) against(ctx context.Context, subject bench.Subject) (
 	if w.usual == nil || w.usual.Name == subject.Name {
 		return 0, nil
 	}
-	m := w.listed(*w.usual)
+	m := w.listed(*w.usual, w.servers.Nodes())
 	switch err := m.round(ctx); {
 	case err != nil || ctx.Err() != nil:
 		return 0, err
@@ -193,8 +202,8 @@ func (w *CatalogWorkload) against(ctx context.Context, subject bench.Subject) (
 
 // pause is the longest of a refused client.
 func (m *listed) pause() time.Duration {
-	s := bench.Settings{Clients: m.clients, Poll: m.poll}
-	return s.Pause(m.subject, m.servers != nil && m.servers.Embedded())
+	return bench.Settings{Clients: m.clients}.Pause(m.subject,
+		m.servers != nil && m.servers.Embedded())
 }
 
 // round lets every client come to the list.
@@ -218,17 +227,45 @@ func (m *listed) round(ctx context.Context) error {
 		}
 	}
 	m.learn(ctx, warm, List{RDB: warm[0], Key: list.Key + ":warm-up"})
-	before := m.counts[change]
-	m.run(ctx, m.tally, len(clients), ahead{},
-		func(ctx context.Context, i int, ready func() time.Time) {
-			m.come(ctx, clients[i], changes(i, m.writes), ready())
-		})
+	before := m.changed
+	m.run(ctx, clients)
 	last, done := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer done()
 	if price, _, err := list.ReadAtOnce(last); err == nil && m.cut == 0 {
-		m.lost += max(m.counts[change]-before-price, 0)
+		m.lost += max(m.changed-before-price, 0)
 	}
 	return nil
+}
+
+// run lets the clients begin at one instant, and returns when all have ended. The timeout
+// ends them, and so does ctx.
+func (m *listed) run(ctx context.Context, clients []access) {
+	running, end := context.WithCancel(ctx)
+	defer end()
+	m.ended.Store(0)
+	runtime.GC() // so that no row pays for the one before it
+	var open time.Time
+	var ready, through sync.WaitGroup
+	ready.Add(len(clients))
+	gate := make(chan struct{})
+	for i, client := range clients {
+		through.Go(func() {
+			ready.Done()
+			<-gate
+			m.come(running, client, changes(i, m.writes), open)
+			m.ended.Add(1)
+		})
+	}
+	ready.Wait()
+	before, _ := m.servers.Traffic()
+	open = time.Now()
+	timeout := time.AfterFunc(m.timeout, end)
+	defer timeout.Stop()
+	close(gate)
+	through.Wait()
+	m.took = time.Since(open)
+	sent, _ := m.servers.Traffic()
+	m.commands += sent - before
 }
 
 // changes says whether the i-th client is one of so many of a hundred.
@@ -260,7 +297,10 @@ func (m *listed) client(warm []redis.UniversalClient, list List) (access, error)
 	case byScript:
 		return access{list.ReadAtOnce, list.ChangeAtOnce}, nil
 	}
-	l, err := m.subject.Build(m.env(warm, list.Key+":lock", m.pause()))
+	// A client that queues for a connection behind thousands is late, not lost.
+	late := lock.NodeTimeout(bench.DefaultTTL / 2)
+	l, err := m.subject.Build(lock.Env{Nodes: warm, Key: list.Key + ":lock",
+		TTL: bench.DefaultTTL, Options: []lock.Option{lock.PollEvery(m.pause()), late}})
 	if err != nil {
 		return access{}, fmt.Errorf("build the lock: %w", err)
 	}
@@ -286,26 +326,40 @@ func (m *listed) client(warm []redis.UniversalClient, list List) (access, error)
 	}, nil
 }
 
-// come is one access to the list.
+// come is one access to the list, and counts it.
 func (m *listed) come(ctx context.Context, client access, changes bool, began time.Time) {
+	half := false
+	var err error
 	if changes {
-		err := client.change(ctx)
-		m.add(ctx, err, time.Since(began), change)
-		return
+		err = client.change(ctx)
+	} else {
+		_, half, err = client.read(ctx)
 	}
-	what := []string{read}
-	_, saw, err := client.read(ctx)
-	if saw {
-		what = append(what, half)
+	took := time.Since(began)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		m.cut++
+	case err != nil:
+		m.failed++
+		m.first = cmp.Or(m.first, err)
+	case changes:
+		m.changed++
+		m.changes.Record(took)
+	default:
+		m.read++
+		m.reads.Record(took)
+		if half {
+			m.half++
+		}
 	}
-	m.add(ctx, err, time.Since(began), what...)
 }
 
 func (m *listed) row() bench.Row {
-	reads, writes := m.clocks[read], m.clocks[change]
-	perSecond := 0.0
-	if m.done > 0 {
-		perSecond = bench.Rounded(float64(m.done)/float64(len(m.rounds))/median(m.rounds), 0)
+	done, perSecond := m.read+m.changed, 0.0
+	if done > 0 {
+		perSecond = bench.Rounded(float64(done)/float64(len(m.rounds))/median(m.rounds), 0)
 	}
 	against := bench.Figure{Name: "against"}
 	times := bench.Figure{Name: "times", Column: bench.NewColumn("", "times", 7, 2)}
@@ -316,33 +370,47 @@ func (m *listed) row() bench.Row {
 	if len(m.times) > 0 && m.cut == 0 {
 		against.Value, times.Value = m.usual.Name, bench.Rounded(median(m.times), 2)
 	}
-	return m.tally.row("turn", m.clients*len(m.rounds), []bench.Figure{
-		{Name: "shared", Value: m.shared},
-		{Name: "clients", Value: m.clients},
-		{Name: "writes_percent", Value: m.writes},
-		{Name: "poll_ms", Value: bench.Milliseconds(m.pause())},
-		{Name: "reads", Value: m.counts[read], Column: bench.NewColumn("", "reads", 7, 0)},
-		{Name: "half_changes_seen", Value: m.counts[half], Column: bench.NewColumn("", "half", 6, 0),
+	var first any
+	if m.first != nil {
+		first = m.first.Error()
+	}
+	return bench.NewRow(
+		bench.Figure{Name: "rung", Value: m.subject.Name},
+		bench.Figure{Name: "kind", Value: string(m.subject.Kind)},
+		bench.Figure{Name: "nodes", Value: m.nodes},
+		bench.Figure{Name: "shared", Value: m.shared},
+		bench.Figure{Name: "clients", Value: m.clients},
+		bench.Figure{Name: "writes_percent", Value: m.writes},
+		bench.Figure{Name: "poll_ms", Value: bench.Milliseconds(m.pause())},
+		bench.Figure{Name: "reads", Value: m.read, Column: bench.NewColumn("", "reads", 7, 0)},
+		bench.Figure{Name: "half_changes_seen", Value: m.half,
+			Column: bench.NewColumn("", "half", 6, 0),
 			Legend: "half: reads that saw half a change"},
-		{Name: "changes", Value: m.counts[change], Column: bench.NewColumn("", "changes", 8, 0)},
-		{Name: "lost_changes", Value: m.lost, Column: bench.NewColumn("", "lost", 6, 0),
+		bench.Figure{Name: "changes", Value: m.changed,
+			Column: bench.NewColumn("", "changes", 8, 0)},
+		bench.Figure{Name: "lost_changes", Value: m.lost, Column: bench.NewColumn("", "lost", 6, 0),
 			Legend: "lost: changes that a later one overwrote unseen"},
-		{Name: "round_seconds", Value: m.rounds},
-		{Name: "ops_per_second", Value: perSecond, Column: bench.NewColumn("", "ops/s", 8, 0)},
+		bench.Figure{Name: "round_seconds", Value: m.rounds},
+		bench.Figure{Name: "ops_per_second", Value: perSecond,
+			Column: bench.NewColumn("", "ops/s", 8, 0)},
 		against, times,
-		{Name: "read_ms.p50", Value: reads.At(50), Column: bench.NewColumn("read", "p50 ms", 8, 1),
+		bench.Figure{Name: "read_ms.p50", Value: m.reads.At(50),
+			Column: bench.NewColumn("read", "p50 ms", 8, 1),
 			Legend: "p50: median time of a read and of a change, with the wait for the lock"},
-		{Name: "read_ms.p99", Value: reads.At(99)},
-		{Name: "read_ms.max", Value: reads.At(100)},
-		{Name: "change_ms.p50", Value: writes.At(50),
+		bench.Figure{Name: "read_ms.p99", Value: m.reads.At(99)},
+		bench.Figure{Name: "read_ms.max", Value: m.reads.At(100)},
+		bench.Figure{Name: "change_ms.p50", Value: m.changes.At(50),
 			Column: bench.NewColumn("change", "p50 ms", 8, 1)},
-		{Name: "change_ms.p99", Value: writes.At(99)},
-		{Name: "change_ms.max", Value: writes.At(100)},
-		{Name: "commands_per_op", Value: bench.Rounded(
-			float64(m.commands)/float64(max(m.done, 1)), 2),
+		bench.Figure{Name: "change_ms.p99", Value: m.changes.At(99)},
+		bench.Figure{Name: "change_ms.max", Value: m.changes.At(100)},
+		bench.Figure{Name: "commands_per_op",
+			Value:  bench.Rounded(float64(m.commands)/float64(max(done, 1)), 2),
 			Column: bench.NewColumn("commands", "/op", 9, 1),
 			Legend: "commands/op: commands for each read or change"},
-	})
+		bench.Figure{Name: "finished", Value: m.cut == 0},
+		bench.Figure{Name: "failures", Value: m.failed},
+		bench.Figure{Name: "first_failure", Value: first},
+	).Noted("turn", m.took.Seconds(), done, m.clients*len(m.rounds))
 }
 
 // median of at least one.

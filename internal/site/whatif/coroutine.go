@@ -1,8 +1,4 @@
-// Package coroutine makes a lock of functions that yield what they send. A call of one
-// goes on until it yields a command, is resumed with the reply, and goes on from there.
-// So the functions need no threads and no clock: the laboratory lets a learner write them
-// in JavaScript, as generator functions, and runs them in virtual time.
-package coroutine
+package whatif
 
 import (
 	"context"
@@ -17,7 +13,10 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Program is what was written: the functions tryLock, which says whether the lock was
+// Program is a lock of functions that yield what they send. A call of one goes on until it
+// yields a command, is resumed with the reply, and goes on from there. So the functions need
+// no threads and no clock: a learner writes them in JavaScript, as generator functions, and
+// they run in virtual time. There are the functions tryLock, which says whether the lock was
 // granted, and unlock, which says whether it was the owner's.
 type Program struct {
 	File   string // as a timeline names it

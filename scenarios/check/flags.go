@@ -1,0 +1,140 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// orders are the command line.
+type orders struct {
+	redis  string
+	run    string
+	flaws  string
+	json   bool
+	html   string // the file; "": none
+	atOnce int64  // scenarios
+	serve  string // the rung that this program is; "": none
+
+	challenge int // 0: none
+	hint      int
+
+	program []string
+
+	only     []string // the scenarios of run
+	declared []lock.Flaw
+	chance   []lock.Flaw // what breaks in some runs
+}
+
+// unread is what the flag package says of a number that it can't read.
+var unread = regexp.MustCompile(`^(invalid value .* for flag -\S+: )parse error$`)
+
+// parse reads the command line. Its errors are one line.
+func parse(args []string, log io.Writer) (o orders, err error) {
+	flags := flag.NewFlagSet("check", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&o.redis, "redis", "", `"auto" starts Redis servers, and`+
+		" `host:port`, or redis://user:password@host:port, uses somebody's; several"+
+		" are separated by commas")
+	flags.StringVar(&o.run, "run", "", "only the scenarios whose names match this"+
+		" regular `expression`")
+	flags.StringVar(&o.flaws, "flaws", "", "a `file` with what the lock is known to"+
+		` break, "scenario: invariant" a line, with "sometimes" before what breaks in`+
+		" some runs only; # begins a comment")
+	flags.Int64Var(&o.atOnce, "parallel", 6, "how many `scenarios` run at the same"+
+		" time, each with two or three processes of the program")
+	flags.BoolVar(&o.json, "json", false, "print the results as JSON instead")
+	flags.StringVar(&o.html, "html", "", "also write the results to this `file`, as a"+
+		" page on which what breaks can be played step by step")
+	flags.StringVar(&o.serve, "serve", "", "be such a program: this `rung` of the ladder"+
+		" behind the protocol, such as reentrant/fair")
+	flags.IntVar(&o.challenge, "challenge", 0, "the `number` of a challenge of"+
+		" docs/challenges.md: print it, or say whether PROGRAM passes it")
+	flags.IntVar(&o.hint, "hint", 0, "the `number` of the challenge's hint to show, from 1 to 3")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(log, "usage: check -redis auto [flags] -- PROGRAM [ARGUMENTS]\n\n"+
+			"Runs all scenarios against the lock in PROGRAM, see"+
+			" docs/any-language.md.\n\n")
+		flags.SetOutput(log)
+		flags.PrintDefaults()
+		return o, err
+	} else if err != nil {
+		return o, errors.New(unread.ReplaceAllString(err.Error(),
+			"${1}it must be a whole number, such as 4"))
+	}
+	o.program = flags.Args()
+	if o.serve != "" {
+		return o, nil
+	}
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if err := o.chooses(given); err != nil || o.challenge > 0 && len(o.program) == 0 {
+		return o, err
+	}
+	if len(o.program) == 0 {
+		return o, errors.New("name the program behind the flags, for example: check" +
+			" -redis auto -- python3 mylock.py")
+	}
+	if o.redis == "" {
+		return o, errors.New("-redis is missing: -redis auto starts servers")
+	}
+	if o.atOnce < 1 {
+		return o, fmt.Errorf("-parallel %d: one scenario is the least", o.atOnce)
+	}
+	if err := writable(o.html); err != nil {
+		return o, fmt.Errorf("-html %w", err)
+	}
+	if o.run != "" {
+		which, err := regexp.Compile(o.run)
+		if err != nil {
+			return o, fmt.Errorf("-run %q: %w", o.run, err)
+		}
+		for _, s := range scenarios.Catalogue {
+			if which.MatchString(s.Name) {
+				o.only = append(o.only, s.Name)
+			}
+		}
+		if o.only == nil {
+			return o, fmt.Errorf("-run %q matches no scenario; docs/matrix.md lists them",
+				o.run)
+		}
+	}
+	if o.flaws != "" {
+		text, err := os.ReadFile(o.flaws)
+		if err != nil {
+			return o, fmt.Errorf("-flaws: %w", err)
+		}
+		if o.declared, o.chance, err = scenarios.ReadFlaws(string(text)); err != nil {
+			return o, fmt.Errorf("-flaws %s, %w", o.flaws, err)
+		}
+	}
+	return o, nil
+}
+
+// chooses is the challenge that is asked for, if its flags are given. Its errors are one line.
+func (o *orders) chooses(given map[string]bool) error {
+	all := scenarios.Challenges()
+	switch {
+	case given["hint"] && !given["challenge"]:
+		return errors.New("-hint is one of a challenge, for example: -challenge 1 -hint 1")
+	case given["hint"] && (o.hint < 1 || o.hint > 3):
+		return fmt.Errorf("-hint %d: the hints are 1, 2 and 3", o.hint)
+	case !given["challenge"]:
+		return nil
+	case o.challenge < 1 || o.challenge > len(all):
+		return fmt.Errorf("-challenge %d: the challenges are 1 to %d", o.challenge, len(all))
+	case o.run != "" || o.flaws != "" || o.json:
+		return errors.New("-challenge chooses the scenarios, and prints for a person: leave out" +
+			" -run, -flaws and -json")
+	}
+	o.only = all[o.challenge-1].Scenarios
+	o.redis = cmp.Or(o.redis, "auto")
+	return nil
+}
