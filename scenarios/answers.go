@@ -117,6 +117,9 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 				" as its", a.owner)
 			s.doubts[len(s.doubts)-1].Told = true
 		}
+		if granted && (a.depth == 1 || !s.nests()) {
+			a.fence = a.token()
+		}
 		switch {
 		case granted && a.depth > 1 && !s.nests():
 			a.depth = 1 // its lease was over, and it has another one
