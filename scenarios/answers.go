@@ -70,7 +70,8 @@ type asked struct {
 
 func (a *actor) asks() asked {
 	a.Step("judged", a.mustNotHaveLost)
-	now := asked{a.run.Now(), a.run.free() && !a.run.somebodyAsks(), a.run.open(),
+	now := asked{a.run.Now(), a.run.free() && !a.run.somebodyAsks() && !a.run.hidesReaders(),
+		a.run.open(),
 		a.writes.depth+a.reads.depth > 0}
 	a.asking = true
 	return now
@@ -81,6 +82,13 @@ func (a *actor) asks() asked {
 func (s *S) open() bool {
 	return len(s.Log().Leases()) == 0 && !slices.ContainsFunc(s.actors, func(a *actor) bool {
 		return a.asking || a.depth > 0
+	})
+}
+
+// hidesReaders says whether there may be readers that the servers don't show.
+func (s *S) hidesReaders() bool {
+	return s.settings.readers("") == "" && slices.ContainsFunc(s.actors, func(a *actor) bool {
+		return a.reads.grantedAt > 0
 	})
 }
 
@@ -102,9 +110,6 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 	s := a.run
 	a.Step("judged", func() {
 		a.asking, a.unsure, a.failed = false, err != nil, a.failed || err != nil
-		if err != nil && s.Now()-asked.at > prompt {
-			s.gaveUp = s.Now()
-		}
 		if step.Ended {
 			return // any answer is right
 		}
@@ -152,11 +157,11 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 			a.suspect(SelfDeadlock, "%s returns %s to %s, which holds the lock", step.Verb,
 				outcomeOf(granted, err), a.owner)
 		case step.Verb == swarm.TryLock && asked.free && s.free() && !s.somebodyAsks() &&
-			!s.waitedLately() && (err == nil || s.healthy() && step.Within == 0):
+			!s.settings.story.Abandons() && (err == nil || s.healthy() && step.Within == 0):
 			a.suspect(Unavailable, "TryLock returns %s to %s, and the lock is free",
 				outcomeOf(granted, err), a.owner)
 		case step.Verb == swarm.TryRLock && asked.open && s.open() && a.writes.depth == 0 &&
-			!s.waitedLately() && (err == nil || s.healthy() && step.Within == 0):
+			!s.settings.story.Abandons() && (err == nil || s.healthy() && step.Within == 0):
 			a.suspect(Unavailable, "TryRLock returns %s to %s, and nobody writes",
 				outcomeOf(granted, err), a.owner)
 		case errors.Is(err, lock.ErrLost) && a.depth > 0: // told when it enters again
@@ -166,13 +171,6 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 				outcomeOf(granted, err), a.owner)
 		}
 	})
-}
-
-// waitedLately says whether a call has ended with an error within a lease, or may have
-// while its first command was under way. Its place among those that wait may be known at
-// the server still.
-func (s *S) waitedLately() bool {
-	return s.gaveUp > 0 && s.Now()-s.gaveUp < lease || s.settings.story.Abandons()
 }
 
 // nests says whether the lock lets its holder enter again, as far as is known.

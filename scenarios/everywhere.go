@@ -243,7 +243,7 @@ func (a *actor) doubtRelease(c call, err error) {
 	case err == nil && !c.owned && len(a.run.Breaks(ForeignRelease)) == c.released:
 		a.doubt(false, FalseSuccess, "Unlock returns ok, and the servers didn't have its"+
 			" lock")
-	case errors.Is(err, lock.ErrNotHeld) && c.owned && c.held && a.owns() && !a.unsure &&
+	case errors.Is(err, lock.ErrNotHeld) && c.owned && c.held && a.owns() && !a.unsure && !a.told() &&
 		!a.run.shared(a.Name):
 		a.doubt(false, FalseLoss, "Unlock returns ErrNotHeld, and the servers have its"+
 			" lock")

@@ -34,7 +34,7 @@ func (s *S) mayBe(b *lab.Break) found {
 			"late_grant: two holders")
 		add(story.Has(swarm.ErrorReply, swarm.Errors, swarm.Down), "nodes_down: two holders")
 		add(b.After == lab.Expired, "overrun_overlap: two holders")
-		add(b.Reads > 0 && s.settings.readers("") == "" && b.At-b.Reads >= lease,
+		add(b.Reads > 0 && s.settings.readers("") == "" && b.At-b.Reads >= lease*9/10,
 			"reader_overrun: two holders") // its lease may be over, unseen
 		add(story.Fixed, "fixed_lease: not told")
 		add(b.After == lab.CutOff, "partitioned_holder: not told")
