@@ -26,6 +26,8 @@ type actor struct {
 	unsure    bool          // the newest was an error
 	failed    bool          // and one was
 	fence     uint64        // the token of the newest grant
+
+	left <-chan struct{} // Lost of the newest grant that was released
 }
 
 // part is what both sides of an actor's lock have in common.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/swarm"
 )
@@ -22,15 +23,31 @@ func (a *actor) suspect(invariant, format string, args ...any) {
 }
 
 // disturbed says whether something has gone wrong in the story that may explain why a call
-// fails now: any fault of a command, a process that was gone and may still have its place
-// in a queue, and another fault that is not over for a lease. A lock must not notice that
-// the server has forgotten its scripts, or that some of several nodes have trouble.
+// fails now: a process that was gone and may still have its place in a queue, a fault of a
+// command that is not over for three leases, and another fault that isn't for one. A lock
+// must not notice that the server has forgotten its scripts, or that some of several nodes
+// have trouble.
 func (s *S) disturbed() bool {
-	return !s.fewNodes() && slices.ContainsFunc(s.settings.story.Faults,
-		func(f swarm.Fault) bool {
-			return f.OfCommand() || f.At <= s.Now() && f.Kind != swarm.Flush &&
-				(f.Kind == swarm.Full || f.Process != "" || s.Now() <= f.At+f.For+lease)
-		})
+	if s.fewNodes() {
+		return false
+	}
+	for i, f := range s.settings.story.Faults {
+		began, over := f.At, f.For+lease
+		if f.OfCommand() {
+			at, befallen := s.settings.story.befallen[i]
+			if !befallen {
+				continue
+			}
+			began, over = at, f.For+3*lease
+		}
+		lasting := f.Kind == swarm.Full || f.Process != "" && !slices.Contains([]swarm.Kind{
+			swarm.LateRequest, swarm.LateReply, swarm.LostRequest, swarm.LostReply, swarm.Hangs,
+			swarm.ErrorReply}, f.Kind)
+		if f.Kind != swarm.Flush && began <= s.Now() && (lasting || s.Now() <= began+over) {
+			return true
+		}
+	}
+	return false
 }
 
 // fewNodes says whether all that goes wrong in the story befalls fewer than half of several
@@ -52,7 +69,9 @@ type asked struct {
 }
 
 func (a *actor) asks() asked {
-	now := asked{a.run.Now(), a.run.free() && !a.run.somebodyAsks(), a.run.open(),
+	a.Step("judged", a.mustNotHaveLost)
+	now := asked{a.run.Now(), a.run.free() && !a.run.somebodyAsks() && !a.run.hidesReaders(),
+		a.run.open(),
 		a.writes.depth+a.reads.depth > 0}
 	a.asking = true
 	return now
@@ -63,6 +82,13 @@ func (a *actor) asks() asked {
 func (s *S) open() bool {
 	return len(s.Log().Leases()) == 0 && !slices.ContainsFunc(s.actors, func(a *actor) bool {
 		return a.asking || a.depth > 0
+	})
+}
+
+// hidesReaders says whether there may be readers that the servers don't show.
+func (s *S) hidesReaders() bool {
+	return s.settings.readers("") == "" && slices.ContainsFunc(s.actors, func(a *actor) bool {
+		return a.reads.grantedAt > 0
 	})
 }
 
@@ -84,9 +110,6 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 	s := a.run
 	a.Step("judged", func() {
 		a.asking, a.unsure, a.failed = false, err != nil, a.failed || err != nil
-		if err != nil && s.Now()-asked.at > prompt {
-			s.gaveUp = s.Now()
-		}
 		if step.Ended {
 			return // any answer is right
 		}
@@ -98,6 +121,9 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 			a.suspect(SelfDeadlock, "%s is refused again and again for a lock that the server has"+
 				" as its", a.owner)
 			s.doubts[len(s.doubts)-1].Told = true
+		}
+		if granted && (a.depth == 1 || !s.nests()) {
+			a.fence = a.token()
 		}
 		switch {
 		case granted && a.depth > 1 && !s.nests():
@@ -113,6 +139,14 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 			a.suspect(WrongToken, "%s enters again, and its token is %d after %d", a.owner,
 				a.token(), a.fence)
 		case granted, errors.Is(err, lock.ErrUpgrade) && a.reads.depth > 0:
+		case a == a.writes && a.depth > 0 && a.owns() && a.fenced() && a.token() != a.fence &&
+			!a.told():
+			a.suspect(WrongToken, "%s is refused, and the token of the grant that it has is %d"+
+				" after %d", a.owner, a.token(), a.fence)
+		case err == nil && asked.free && s.free() && s.settings.nodes == 1 &&
+			a.metError(asked.at):
+			a.suspect(Unavailable, "%s returns false to %s, and the server has answered with"+
+				" an error", step.Verb, a.owner)
 		case s.disturbed() || 0 < step.Within && step.Within <= second:
 		case a.upgrades() && s.Now()-asked.at > lease/2:
 			a.suspect(SelfDeadlock, "%s returns %s to %s after %.3f s, which reads, and waits"+
@@ -123,11 +157,11 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 			a.suspect(SelfDeadlock, "%s returns %s to %s, which holds the lock", step.Verb,
 				outcomeOf(granted, err), a.owner)
 		case step.Verb == swarm.TryLock && asked.free && s.free() && !s.somebodyAsks() &&
-			!s.waitedLately() && (err == nil || s.healthy() && step.Within == 0):
+			!s.settings.story.Abandons() && (err == nil || s.healthy() && step.Within == 0):
 			a.suspect(Unavailable, "TryLock returns %s to %s, and the lock is free",
 				outcomeOf(granted, err), a.owner)
 		case step.Verb == swarm.TryRLock && asked.open && s.open() && a.writes.depth == 0 &&
-			!s.waitedLately() && (err == nil || s.healthy() && step.Within == 0):
+			!s.settings.story.Abandons() && (err == nil || s.healthy() && step.Within == 0):
 			a.suspect(Unavailable, "TryRLock returns %s to %s, and nobody writes",
 				outcomeOf(granted, err), a.owner)
 		case errors.Is(err, lock.ErrLost) && a.depth > 0: // told when it enters again
@@ -137,13 +171,6 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 				outcomeOf(granted, err), a.owner)
 		}
 	})
-}
-
-// waitedLately says whether a call has ended with an error within a lease, or may have
-// while its first command was under way. Its place among those that wait may be known at
-// the server still.
-func (s *S) waitedLately() bool {
-	return s.gaveUp > 0 && s.Now()-s.gaveUp < lease || s.settings.story.Abandons()
 }
 
 // nests says whether the lock lets its holder enter again, as far as is known.
@@ -203,13 +230,26 @@ func (a *actor) mustHaveBeenTold() {
 
 // mustHaveFreed judges, after an Unlock, whether the servers still have the lock as the
 // actor's, who thinks that it has none. They have it until the end of its lease.
-func (a *actor) mustHaveFreed(err error) {
+func (a *actor) mustHaveFreed(called call, err error) {
 	s := a.run
 	a.Step("judged", func() {
 		a.asking = false
 		a.failed = a.failed || err != nil && !errors.Is(err, lock.ErrNotHeld)
+		alone := !s.shared(a.Name) && s.settings.nodes == 1
+		if a.writes.depth+a.reads.depth == 0 && err == nil && !closed(a.lost()) {
+			a.left = a.lost()
+		}
 		switch {
-		case a.writes.depth+a.reads.depth > 0 || !a.owns() || a.unsure || s.shared(a.Name):
+		case a.writes.depth+a.reads.depth > 0:
+		case alone && err == nil && !a.seen() && !a.executes(called.at):
+			a.suspect(FalseSuccess, "%sUnlock returns ok to %s, and the server has executed"+
+				" nothing", a.side, a.owner)
+		case alone && err == nil && a == a.writes && called.held && called.owned &&
+			slices.Contains([]history.Ending{history.Expired, history.Taken}, s.Log().Ending(a.Name)):
+			a.suspect(FalseSuccess, "Unlock returns ok to %s, which has lost the lock meanwhile",
+				a.owner)
+		case !a.owns() || a.unsure || s.shared(a.Name) || a == a.reads && a.failed:
+			// A reader whose release has failed may have its old place beside the new one.
 		case err == nil && !s.settings.story.Repeats && !s.settings.story.Has(swarm.LateRequest):
 			a.suspect(FalseSuccess, "Unlock returns ok to %s, and the servers have its lock still",
 				a.owner)
@@ -217,6 +257,34 @@ func (a *actor) mustHaveFreed(err error) {
 			a.suspect(Orphaned, "%s has unlocked, and the servers have its lock", a.owner)
 		}
 	})
+}
+
+// mustNotHaveLost judges the Lost of a grant that was released.
+func (a *actor) mustNotHaveLost() {
+	if closed(a.left) {
+		a.suspect(FalseSuccess, "%s has unlocked, and Lost says now that it has lost the lock",
+			a.owner)
+	}
+	a.left = nil
+}
+
+// executes says whether the server has executed something that the actor's process has sent
+// for the lock, since a moment.
+func (a *actor) executes(since time.Duration) bool {
+	return slices.ContainsFunc(a.run.Timeline(), func(e *lab.Entry) bool {
+		return e.Client == a.Name && e.Sent >= since && a.run.names(e.Command) &&
+			!a.run.isError(e.Reply)
+	})
+}
+
+// metError says whether the newest reply to the actor's process, since a moment, is an error.
+func (a *actor) metError(since time.Duration) (met bool) {
+	for _, e := range a.run.Timeline() {
+		if e.Client == a.Name && e.Sent >= since && a.run.names(e.Command) {
+			met = a.run.isError(e.Reply)
+		}
+	}
+	return met
 }
 
 // mustHaveKept judges, after the Unlock of a holder, whether it had lost a lock that is

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
@@ -80,10 +79,77 @@ var _ = in(Crash, "nothing_left", Scenario{
 	Summary: "A dies after the first command of its acquire, or after the second," +
 		" and so on; or after one of its release. Three leases later the servers" +
 		" hold no key without a TTL, but for those that the lock declares to" +
-		" keep, such as the counter of its fencing tokens.",
+		" keep, such as the counter of its fencing tokens. Also: B dies while it waits for" +
+		" A, and A dies as well. Also: A locks and unlocks 40 times, and the servers hold no" +
+		" more than after 10.",
 	Invariants: []string{LeftBehind},
 	exact:      "which keys of a real server belong to a lock isn't known",
-}, func(s *S) { s.diesAfter(lab.Acquire, 1) })
+}, func(s *S) {
+	s.diesAfter(lab.Acquire, 1)
+	s.World(s.allDie)
+	s.World(s.nothingGrows)
+})
+
+// allDie runs nothing_left with a waiter.
+func (s *S) allDie() {
+	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
+	s.play(func() {
+		a.begins()
+		a.at(3 * second)
+		a.crash()
+	}, func() {
+		b.at(second)
+		b.acquire(lease)
+	}, func() {
+		c.at(2 * second)
+		c.Step("sees B die", b.Crash)
+		c.at(3*second + 3*lease)
+		c.findsNothing()
+	})
+	s.judge(true, LeftBehind)
+}
+
+// nothingGrows runs nothing_left with many sections.
+func (s *S) nothingGrows() {
+	a := s.actor("A")
+	stored := func() (n int) {
+		s.everyNode(func(of *lab.Node) { n += len(of.Embedded().Server().Dump()) })
+		return n
+	}
+	early := 0
+	s.play(func() {
+		a.at(0)
+		for n := range 40 {
+			if n == 10 {
+				a.Step("looks", func() { early = stored() })
+			}
+			a.mustAcquire()
+			a.release()
+		}
+		a.Step("looks", func() {
+			if now := stored(); now > 2*early+100 {
+				s.Report(LeftBehind, "after 10 sections the servers have stored %d characters,"+
+					" and after 40 %d", early, now)
+			}
+		})
+	})
+	s.judge(true, LeftBehind)
+}
+
+// lasting are the keys that no expiry will ever remove, but for those that the lock keeps.
+func (s *S) lasting() []string {
+	return without(s.Lasting(), s.kept())
+}
+
+// findsNothing judges, three leases after all have died, what they have left.
+func (a *actor) findsNothing() {
+	a.Step("looks", func() {
+		if left := a.run.lasting(); len(left) > 0 {
+			a.run.Report(LeftBehind, "three leases after A's death %q is there, and no expiry"+
+				" will ever remove it", left[0])
+		}
+	})
+}
 
 // diesAfter lets A die after a command of one of its calls, and in other worlds after
 // the next ones.
@@ -99,15 +165,7 @@ func (s *S) diesAfter(call lab.Call, nth int) {
 		}
 	}, func() {
 		b.at(second + 3*lease)
-		b.Step("looks", func() {
-			for _, key := range s.Lasting() {
-				if !slices.Contains(s.kept(), key) {
-					s.Report(LeftBehind, "three leases after A's death %q is"+
-						" there, and no expiry will ever remove it", key)
-					return
-				}
-			}
-		})
+		b.findsNothing()
 	})
 	s.judge(true, LeftBehind)
 	switch {

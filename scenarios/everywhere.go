@@ -220,10 +220,12 @@ type call struct {
 	owned    bool // the servers had the lock as the actor's process's
 	held     bool // the actor was granted it, and no other owner of its process
 	released int  // foreign releases so far
+	at       time.Duration
 }
 
 func (a *actor) unlocks() call {
-	return call{a.owns(), a.depth > 0 && a.alone(), len(a.run.Breaks(ForeignRelease))}
+	return call{a.owns(), a.depth > 0 && a.alone(), len(a.run.Breaks(ForeignRelease)),
+		a.run.Now()}
 }
 
 // alone says whether no other owner of the actor's process has the lock.
@@ -241,7 +243,7 @@ func (a *actor) doubtRelease(c call, err error) {
 	case err == nil && !c.owned && len(a.run.Breaks(ForeignRelease)) == c.released:
 		a.doubt(false, FalseSuccess, "Unlock returns ok, and the servers didn't have its"+
 			" lock")
-	case errors.Is(err, lock.ErrNotHeld) && c.owned && c.held && a.owns() && !a.unsure &&
+	case errors.Is(err, lock.ErrNotHeld) && c.owned && c.held && a.owns() && !a.unsure && !a.told() &&
 		!a.run.shared(a.Name):
 		a.doubt(false, FalseLoss, "Unlock returns ErrNotHeld, and the servers have its"+
 			" lock")

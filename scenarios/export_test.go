@@ -40,6 +40,7 @@ func RunOne(t *testing.T, name string, build Build, opts ...Option) (
 
 // World is a random world that was played, and what broke in it, in order.
 type World struct {
+	Seed     uint64
 	N        int
 	Story    swarm.Story
 	Err      error // it can't be judged
@@ -73,7 +74,7 @@ func Again(t *testing.T, build Build, w World, opts ...Option) World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.playWorld(t, build, w.N, w.Story)
+	return s.playWorld(t, build, w.Seed, w.N, w.Story)
 }
 
 // Shortest is the shortest story with a break that may follow from a flaw.
@@ -85,8 +86,8 @@ func Shortest(t *testing.T, build Build, story swarm.Story, flaw Flaw,
 	})
 }
 
-// EachWorld plays the first random worlds of seed 1 against a lock, until hear has heard
-// enough.
+// EachWorld plays the first random worlds of a seed against a lock, of 1 unless the command
+// line says another, until hear has heard enough.
 func EachWorld(t *testing.T, build Build, n int, hear func(World) (enough bool),
 	opts ...Option) {
 	t.Helper()
@@ -97,17 +98,19 @@ func EachWorld(t *testing.T, build Build, n int, hear func(World) (enough bool),
 	offers := s.offersOf(t, build)
 	for i := range n {
 		s.forget(i)
-		w := s.playWorld(t, build, i, swarm.New(1, uint64(i), offers))
+		seed := askedWorlds.seed
+		w := s.playWorld(t, build, seed, i, swarm.New(seed, uint64(i), offers))
 		if hear(w) {
 			return
 		}
 	}
 }
 
-func (s settings) playWorld(t *testing.T, build Build, n int, story swarm.Story) World {
+func (s settings) playWorld(t *testing.T, build Build, seed uint64, n int,
+	story swarm.Story) World {
 	t.Helper()
 	o := playStory(t, build, story, s)
-	return World{N: n, Story: story, Err: o.err, breaks: o.breaks,
+	return World{Seed: seed, N: n, Story: story, Err: o.err, breaks: o.breaks,
 		Timeline: func() string { return o.history.Render(-1, nil) }}
 }
 

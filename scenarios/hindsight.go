@@ -84,7 +84,7 @@ func (s *S) longestFree(since time.Duration) (longest time.Duration) {
 func (s *S) mostFree() time.Duration {
 	pauses := s.Log().Unscaled(2 * second)
 	switch {
-	case s.disturbed() || s.settings.leaseEnd != nil && s.settings.story.Skewed():
+	case s.disturbed() || s.hidesReaders() || s.settings.leaseEnd != nil && s.settings.story.Skewed():
 		return math.MaxInt64
 	case len(s.settings.story.Faults) > 0 || s.settings.story.Abandons():
 		return max(lease+lease/10, pauses)

@@ -180,7 +180,8 @@ var _ = in(Ownership, "late_own_release", Scenario{
 var _ = in(Ownership, "failed_unlock", Scenario{
 	Summary: "The connection breaks before the command that frees A's lock is sent, at" +
 		" 4 s. A's Unlock says so, nothing extends the lease any more, and B gets the" +
-		" lock when it ends. Also: A unlocks again, and B gets the lock within 1 s.",
+		" lock when it ends. Also: A unlocks again, and B gets the lock within 1 s. Also: A" +
+		" doesn't, and locks again after more than a lease.",
 	Invariants: []string{FalseSuccess, RenewalAfterUnlock, Orphaned},
 	readable:   "the server doesn't show whose lock it is right after a call",
 }, func(s *S) {
@@ -231,6 +232,19 @@ var _ = in(Ownership, "failed_unlock", Scenario{
 		})
 		s.judge(true, FalseSuccess)
 		s.judge(freed, Orphaned)
+	})
+	s.World(func() {
+		a := s.actor("A")
+		s.play(func() {
+			a.begins()
+			a.at(second)
+			a.refuse(lab.Release, a.frees)
+			a.release()
+			a.accept(lab.Release, a.frees)
+			a.at(2*second + lease)
+			a.mustComeFree(s.patience(second), "A's Unlock has failed, more than a lease ago")
+		})
+		s.judge(true, Orphaned)
 	})
 })
 

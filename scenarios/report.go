@@ -137,10 +137,10 @@ func (r Report) with(v Verdict) []Flaw {
 	return flaws
 }
 
-// without are the flaws of a list that another one lacks.
-func without(flaws, others []Flaw) []Flaw {
-	return slices.DeleteFunc(slices.Clone(flaws), func(f Flaw) bool {
-		return slices.Contains(others, f)
+// without is what a list has and another one lacks.
+func without[T comparable](list, others []T) []T {
+	return slices.DeleteFunc(slices.Clone(list), func(of T) bool {
+		return slices.Contains(others, of)
 	})
 }
 

@@ -70,12 +70,11 @@ type inWorld struct {
 	settled bool   // it was played, or has its verdicts
 	absent  bool   // the lock has nothing that this is about
 
-	judged []string      // the invariants that the scenario has judged in this world
-	doubts []*lab.Break  // what the servers deny
-	newest uint64        // the highest fencing token so far
-	gaveUp time.Duration // when an owner last waited in vain
-	errors []string      // replies that are errors
-	others []string      // the names of other locks
+	judged []string     // the invariants that the scenario has judged in this world
+	doubts []*lab.Break // what the servers deny
+	newest uint64       // the highest fencing token so far
+	errors []string     // replies that are errors
+	others []string     // the names of other locks
 
 	resting map[string]time.Duration // by process, see rests
 }

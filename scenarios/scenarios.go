@@ -50,7 +50,8 @@ type (
 )
 
 // Run runs every scenario of the catalogue against the locks that build makes,
-// a subtest each, named like the scenario, and then random worlds. It fails the test when the lock
+// a subtest each, named like the scenario. Then it runs some of them a second time, with
+// another lease and name and with readers, and then random worlds. It fails the test when the lock
 // breaks an invariant that is not declared as a flaw, holds one that is, or
 // fails in any other way. A lock that can't be built, that does not work where
 // nothing goes wrong, that is stuck, never returns or leaks connections, or whose

@@ -132,18 +132,20 @@ func (a *actor) isolated(f swarm.Fault, from time.Duration) bool {
 // staged is a story that is played, and the processes in it.
 type staged struct {
 	swarm.Story
-	clients map[string]*actor
+	clients  map[string]*actor
+	befallen map[int]time.Duration // which of the faults have befallen a command, and when
 }
 
 // fate is what happens to a client's n-th command in a story.
 func (story *staged) fate(client string, nth int, now time.Duration) (lab.Fault, bool) {
-	for _, f := range story.Faults {
+	for i, f := range story.Faults {
 		if f.Kind == swarm.Errors && f.At <= now && now < f.At+f.For {
 			return lab.Fault{Error: f.Reply}, true
 		}
 		if f.Process != client || f.Nth != nth {
 			continue
 		}
+		story.befallen[i] = now
 		if story.clients[client].isolated(f, now+time.Microsecond) { // its reply is late
 			continue
 		}
@@ -213,12 +215,12 @@ func (a *actor) calls(ctx context.Context, step swarm.Step) {
 		of.answered(step, asked, err == nil, err)
 	case swarm.Unlock, swarm.RUnlock:
 		if of.depth > 0 || step.Anyway {
-			held := of.unlocks().held
+			called := of.unlocks()
 			of.mustHaveBeenTold()
 			of.asking = true
 			err := of.releaseWith(ctx)
-			of.mustHaveFreed(err)
-			of.mustHaveKept(held && !step.Anyway, err)
+			of.mustHaveFreed(called, err)
+			of.mustHaveKept(called.held && !step.Anyway, err)
 		}
 	}
 }
@@ -239,7 +241,12 @@ func (s *S) afterwards() {
 		z.Sleep(3 * lease)
 		z.Step("judges", func() {
 			for _, a := range s.actors {
+				a.mustNotHaveLost()
 				a.wakes()
+			}
+			if left := s.lasting(); len(left) > 0 {
+				z.suspect(LeftBehind, "nobody does anything any more, and no expiry will ever"+
+					" remove %q", left[0])
 			}
 		})
 		if err := z.acquire(3 * lease); err != nil {

@@ -54,7 +54,7 @@ func foundIn(t *testing.T, rung ladder.Rung) string {
 	last, at := lock.Flaw{}, 0
 	options := locktest.Options(rung)
 	scenarios.EachWorld(t, rung.Build, enough(), func(w scenarios.World) bool {
-		assert.Empty(t, w.News(rung.Flaws), "world 1/%d\n%v", w.N, w.Story)
+		assert.Empty(t, w.News(rung.Flaws), "world %d/%d\n%v", w.Seed, w.N, w.Story)
 		for _, f := range rung.Flaws {
 			if _, found := in[f]; !found && w.Shows(f) {
 				in[f], last, at = w.Story, f, w.N
@@ -134,7 +134,7 @@ func (p *power) catches(t *testing.T, wrong, right lock.Build, flaws []lock.Flaw
 		caught = said != "" &&
 			(right == nil || scenarios.Again(t, right, w, options...).News(flaws) == "")
 		if caught {
-			t.Logf("world 1/%d: %s\n%s", w.N, said, w.Story)
+			t.Logf("world %d/%d: %s\n%s", w.Seed, w.N, said, w.Story)
 		}
 		return caught
 	}, options...)

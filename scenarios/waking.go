@@ -213,11 +213,23 @@ var _ = in(Waking, "impatient_waiter", Scenario{
 
 var _ = in(Waking, "dead_waiter", Scenario{
 	Summary: "B waits for the lock from 1 s on and C from 2 s on. B's process dies" +
-		" at 3 s. A unlocks at 4 s, and C must get the lock within a lease.",
+		" at 3 s. A unlocks at 4 s, and C must get the lock within a lease. Also: B's clock" +
+		" is 30 s fast.",
 	Invariants: []string{Orphaned},
 }, func(s *S) {
+	s.waiterDies(0)
+	// A process of its own reads its machine's clock, and client_clock_skew is about locks
+	// whose leases depend on it.
+	if s.exact() && s.settings.leaseEnd == nil {
+		s.World(func() { s.waiterDies(3 * lease) })
+	}
+})
+
+// waiterDies runs dead_waiter with a waiter whose clock is ahead.
+func (s *S) waiterDies(ahead time.Duration) {
 	s.pollEvery(500 * time.Millisecond)
 	a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
+	b.process.Skew = ahead
 	s.play(func() {
 		a.begins()
 		a.at(3 * second)
@@ -230,4 +242,4 @@ var _ = in(Waking, "dead_waiter", Scenario{
 	}, c.comesFree(2*second, 2*second+lease, "A has unlocked, and B, which was before"+
 		" C, is dead", a.has))
 	s.judge(true, Orphaned)
-})
+}

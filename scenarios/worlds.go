@@ -111,7 +111,7 @@ func repeats(o *redis.Options) {
 // playStory plays a story against a lock, and judges it.
 func playStory(t *testing.T, build Build, story swarm.Story, s settings) played {
 	t.Helper()
-	s.story = &staged{story, map[string]*actor{}}
+	s.story = &staged{story, map[string]*actor{}, map[int]time.Duration{}}
 	s.key, s.lease = story.Key, story.Lease
 	if story.Repeats {
 		s.driver = repeats
