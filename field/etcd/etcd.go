@@ -135,11 +135,3 @@ func (l *Lock) Token() uint64 { return l.token }
 // another client may hold the lock before. scenarios.LossNotifier asks for more
 // than that.
 func (l *Lock) Lost() <-chan struct{} { return l.lost }
-
-// Close ends the session, and frees what is held in it.
-func (l *Lock) Close() error {
-	if l.session == nil {
-		return nil
-	}
-	return l.session.Close()
-}

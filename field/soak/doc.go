@@ -38,8 +38,8 @@
 // defaults. Faults that make a documented flaw arise, restart-empty and flushall, come
 // only when -only names them.
 //
-// Beside the rungs there are reentrant/cohort-fenced, and locks that are wrong on
-// purpose, such as wrong/lease_from_reply, which a soak has to catch.
+// Beside the rungs there are locks that are wrong on purpose, such as
+// wrong/lease_from_reply, which a soak has to catch.
 //
 // A violation prints the events around it, the page that documents it, the seed, and
 // the directory of the run, which is kept. Ctrl-C ends the faults and judges what

@@ -12,20 +12,14 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest/wrong"
 	"github.com/lockladder/lockladder/lock"
-	"github.com/lockladder/lockladder/reentrant/cohort"
 )
 
-// subject is a lock that a soak can run: a rung, the fenced form of cohort, or a lock
-// that is wrong on purpose.
+// subject is a lock that a soak can run: a rung, or a lock that is wrong on purpose.
 type subject struct {
 	ladder.Rung
 	Reentrant bool   // an owner that is inside may enter once more
 	Page      string // where its flaws are documented
 }
-
-// cohortFenced is the form of cohort that hands out fencing tokens, which is not
-// a rung of its own.
-const cohortFenced = "reentrant/cohort-fenced"
 
 // onPurpose begins the names of the locks that are wrong on purpose.
 const onPurpose = "wrong/"
@@ -42,29 +36,12 @@ func findSubject(name string) (subject, error) {
 		return subject{Rung: ladder.Rung{Name: name, Nodes: 1, Build: m.Build,
 			Renews: true}, Page: "docs/soak.md"}, nil
 	}
-	find := name
-	if name == cohortFenced {
-		find = "reentrant/cohort"
-	}
-	rung, err := ladder.Find(find)
+	rung, err := ladder.Find(name)
 	if err != nil {
-		return subject{}, fmt.Errorf("%w, and %s, and wrong/none and others", err,
-			cohortFenced)
+		return subject{}, fmt.Errorf("%w, and wrong/none and others", err)
 	}
-	found := subject{Rung: rung, Page: rung.Page(),
-		Reentrant: strings.HasPrefix(name, "reentrant")}
-	if name == cohortFenced {
-		found.Build = buildFenced
-	}
-	return found, nil
-}
-
-func buildFenced(env lock.Env) (lock.Lock, error) {
-	l, err := cohort.NewFenced(env.Nodes[0], env.Key, env.TTL, env.Options...)
-	if err != nil {
-		return nil, err
-	}
-	return l, nil
+	return subject{Rung: rung, Page: rung.Page(),
+		Reentrant: strings.HasPrefix(name, "reentrant")}, nil
 }
 
 // fenced says whether the lock offers fencing tokens.
