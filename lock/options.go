@@ -61,7 +61,7 @@ func FixedPoll() Option {
 // FixedLease turns renewal off: the lease ends ttl after the grant, however long
 // the holder works. Locks that never renew ignore it. Entering again doesn't move
 // that end for the holder: Lost closes then, although the server keeps the lock for
-// ttl after the newest entry.
+// ttl after the newest entry. The same holds where no renewal reaches the server.
 func FixedLease() Option {
 	return func(o *Options) { o.FixedLease = true }
 }

@@ -40,7 +40,7 @@ func (s *S) disturbed() bool {
 			}
 			began, over = at, f.For+3*lease
 		}
-		lasting := f.Kind == swarm.Full || f.Process != "" && !slices.Contains([]swarm.Kind{
+		lasting := f.Kind == swarm.Full || s.settings.story.Repeats || f.Process != "" && !slices.Contains([]swarm.Kind{
 			swarm.LateRequest, swarm.LateReply, swarm.LostRequest, swarm.LostReply, swarm.Hangs,
 			swarm.ErrorReply}, f.Kind)
 		if f.Kind != swarm.Flush && began <= s.Now() && (lasting || s.Now() <= began+over) {
@@ -139,6 +139,7 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 			a.suspect(WrongToken, "%s enters again, and its token is %d after %d", a.owner,
 				a.token(), a.fence)
 		case granted, errors.Is(err, lock.ErrUpgrade) && a.reads.depth > 0:
+		case errors.Is(err, lock.ErrLost) && a.depth > 0: // told when it enters again
 		case a == a.writes && a.depth > 0 && a.owns() && a.fenced() && a.token() != a.fence &&
 			!a.told():
 			a.suspect(WrongToken, "%s is refused, and the token of the grant that it has is %d"+
@@ -164,7 +165,6 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 			!s.settings.story.Abandons() && (err == nil || s.healthy() && step.Within == 0):
 			a.suspect(Unavailable, "TryRLock returns %s to %s, and nobody writes",
 				outcomeOf(granted, err), a.owner)
-		case errors.Is(err, lock.ErrLost) && a.depth > 0: // told when it enters again
 		case step.Verb == swarm.Lock && a.reads.depth == 0 && s.healthy() &&
 			s.Now()-asked.at < cmp.Or(step.Within, swarm.Patience):
 			a.suspect(Unavailable, "Lock gives up before its context ends: it returns %s to %s",
