@@ -97,7 +97,9 @@ func TestALockWhoseSlotMoves(t *testing.T) {
 	}
 	tryAgain := func(t *testing.T, l scenarios.Lock, when string) {
 		granted, err := l.TryLock(ctx)
-		assert.ErrorContains(t, err, "TRYAGAIN", when)
+		require.Error(t, err, when)
+		// The driver may still have the map of slots from before the last move.
+		assert.Regexp(t, "TRYAGAIN|MOVED", err.Error(), when)
 		assert.False(t, granted, when)
 	}
 	inCluster(t, c, onOneNode(), func(t *testing.T, rung ladder.Rung, key string,

@@ -115,7 +115,8 @@ func (g *Guarded) Close() { g.door.Close() }
 // WithRights guards the servers of a pool as the doc.go of a rung says; without rights there
 // they are as they were. The test fails when a server has denied something.
 func WithRights(t *testing.T, all lab.Pool, root string, rung ladder.Rung) lab.Pool {
-	rights := Rights(t, root, rung, "lockladder:*", "{lockladder:*}:warm:*")
+	rights := Rights(t, root, rung, "lockladder:*", "{lockladder:*}:warm:*",
+		"{lockladder:*}:other")
 	if rights == nil {
 		return all
 	}
