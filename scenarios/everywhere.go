@@ -207,6 +207,14 @@ func (a *actor) owns() bool {
 	return slices.Contains(strings.Fields(a.run.Owner()), a.Name)
 }
 
+// ownedSince says whether the servers have had the lock as the actor's process's at any
+// event since a moment.
+func (a *actor) ownedSince(at time.Duration) bool {
+	return slices.ContainsFunc(a.run.Timeline(), func(e *lab.Entry) bool {
+		return e.At >= at && slices.Contains(strings.Fields(e.Owner), a.Name)
+	})
+}
+
 // doubtGrant judges a call that was granted the lock.
 func (a *actor) doubtGrant(call string) {
 	if a.other == "" && !a.owns() {
@@ -240,7 +248,8 @@ func (a *actor) alone() bool {
 func (a *actor) doubtRelease(c call, err error) {
 	switch {
 	case a.other != "":
-	case err == nil && !c.owned && len(a.run.Breaks(ForeignRelease)) == c.released:
+	case err == nil && !c.owned && len(a.run.Breaks(ForeignRelease)) == c.released &&
+		!a.ownedSince(c.at): // an acquire that had been given up may have come first
 		a.doubt(false, FalseSuccess, "Unlock returns ok, and the servers didn't have its"+
 			" lock")
 	case errors.Is(err, lock.ErrNotHeld) && c.owned && c.held && a.owns() && !a.unsure && !a.told() &&
