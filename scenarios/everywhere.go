@@ -249,7 +249,7 @@ func (a *actor) doubtRelease(c call, err error) {
 	switch {
 	case a.other != "":
 	case err == nil && !c.owned && len(a.run.Breaks(ForeignRelease)) == c.released &&
-		!a.ownedSince(c.at): // an acquire that had been given up may have come first
+		!(a.failed && a.ownedSince(c.at)): // an acquire that it gave up may have come first
 		a.doubt(false, FalseSuccess, "Unlock returns ok, and the servers didn't have its"+
 			" lock")
 	case errors.Is(err, lock.ErrNotHeld) && c.owned && c.held && a.owns() && !a.unsure && !a.told() &&
