@@ -189,15 +189,15 @@ var _ = in(Sharing, "reader_failover", Scenario{
 	a, b := s.actor("A"), s.actor("B")
 	promoted := s.operates("fails over", s.Node(0).Promote, 500*time.Millisecond,
 		a.reads.has)
-	asked := false
+	tried, asked := false, false
 	s.start()
 	if !s.absent { // a real replica is a process
 		s.Node(0).Replicate()
 	}
-	s.run(a.reads.holds(3*second, b.tried), func() {
+	s.run(a.reads.holds(3*second, func() bool { return tried }), func() {
 		b.at(600*time.Millisecond, promoted)
 		granted, answered := b.tryAgain(0)
-		b.Step("has tried", func() { asked = answered })
+		b.Step("has tried", func() { tried, asked = true, answered })
 		if granted {
 			b.at(4 * second)
 			b.release()
