@@ -33,7 +33,7 @@ const (
 	patience     = 3 * time.Second
 )
 
-// Inventory is the workload as a program runs it: a table for each number of clients
+// Inventory is the benchmark as a program runs it: a table for each number of clients
 // and each pause.
 type Inventory struct {
 	Note string // a line below the header, "" for none
@@ -53,8 +53,9 @@ type Inventory struct {
 	current atomic.Pointer[Runner]
 }
 
-// Flags defines the flags.
-func (w *Inventory) Flags(flags *flag.FlagSet) func(Run) (Plan, error) {
+// Flags defines the flags of the settings. When they are parsed, plan checks them, and
+// returns what is wrong with them.
+func (w *Inventory) Flags(flags *flag.FlagSet) (plan func(Run) (Plan, error)) {
 	s := &w.settings
 	s.Grace = DefaultGrace
 	w.clients, w.polls = []int{DefaultClients}, []time.Duration{0}
@@ -130,8 +131,8 @@ func (w *Inventory) check(given map[string]bool, real bool) error {
 	switch {
 	case s.Stock < 0:
 		return fmt.Errorf("the stock is %d, it must not be negative", s.Stock)
-	case s.CheckTimes() != nil:
-		return s.CheckTimes()
+	case s.checkTimes() != nil:
+		return s.checkTimes()
 	case s.Ops < 1:
 		return fmt.Errorf("there are %d turns of each client, at least 1 is "+
 			"needed", s.Ops)
@@ -163,8 +164,8 @@ func (w *Inventory) check(given map[string]bool, real bool) error {
 	return nil
 }
 
-// CheckTimes returns what is wrong with the lease or the timeout, if anything.
-func (s Settings) CheckTimes() error {
+// checkTimes returns what is wrong with the lease or the timeout, if anything.
+func (s Settings) checkTimes() error {
 	switch {
 	case s.TTL < time.Millisecond:
 		return fmt.Errorf("the ttl is %v, Redis needs at least 1ms", s.TTL)
@@ -225,8 +226,8 @@ func (w *Inventory) read() error {
 	if err != nil {
 		return fmt.Errorf("-against needs a file that -json wrote: %w", err)
 	}
-	if w.before.Workload != "" || len(w.before.Rows) == 0 {
-		return fmt.Errorf("-against %s: there is no row of this workload in it", w.against)
+	if len(w.before.Rows) == 0 {
+		return fmt.Errorf("-against %s: there is no row in it", w.against)
 	}
 	return nil
 }
@@ -240,7 +241,8 @@ func (w *Inventory) findings(r Report) []string {
 	return found
 }
 
-// Subjects are all locks, with the baselines around them, and the one without a pause.
+// Subjects are all locks, with the baselines around them, and the one without a pause. A
+// row that can't be measured with the flags says so, see Subject.Unfit.
 func (w *Inventory) Subjects(locks []Subject) []Subject {
 	all := append(Around(locks...), noPause)
 	for i := range all {
@@ -269,7 +271,8 @@ func (w *Inventory) unfit(subject Subject) string {
 	return ""
 }
 
-// Measure measures a row.
+// Measure measures a row of a table. When ctx ends before that is complete it returns what
+// there is. An error says that there is nothing.
 func (w *Inventory) Measure(ctx context.Context, run Run, subject Subject) (Row, error) {
 	r := w.runners[run.Table]
 	r.Servers = run.Servers

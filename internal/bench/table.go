@@ -30,11 +30,6 @@ type Column struct {
 	Digits    int    // after the point of a fraction
 }
 
-// NewColumn is a column of that width, under these two lines.
-func NewColumn(top, head string, width, digits int) Column {
-	return Column{top, head, width, digits}
-}
-
 // line is a line of the table, which begins with a name.
 func (t Layout) line(name string, figures []Figure, cell func(Figure) string) string {
 	text := fmt.Sprintf("%-*s", max(nameWidth, t.Name), name)

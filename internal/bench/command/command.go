@@ -18,7 +18,6 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/jobs"
 	"github.com/lockladder/lockladder/internal/lab/history"
 )
 
@@ -41,7 +40,7 @@ type Command struct {
 	// More are rows that have to be asked for: with the flag -More.Flag.
 	More More
 
-	// Note is a line below the header of the inventory, "" for none.
+	// Note is a line below the header, "" for none.
 	Note string
 }
 
@@ -49,22 +48,6 @@ type Command struct {
 type More struct {
 	Flag, Usage string // "" for no such rows
 	Locks       []bench.Subject
-}
-
-// job is a workload, and what -help says first.
-type job struct {
-	name, intro string
-	bench.Workload
-}
-
-// jobs are what can be done behind the locks; the first is the usual one.
-func (c Command) jobs() []job {
-	return []job{
-		{"inventory", c.Intro, &bench.Inventory{Note: c.Note}},
-		{"catalog", "Lets clients read a list of prices, and a few of them change " +
-			"it, behind every lock,\nand counts the readers that see half a " +
-			"change.", &jobs.CatalogWorkload{}},
-	}
 }
 
 // Main runs the command as a process and ends it.
@@ -84,12 +67,12 @@ func (c Command) Main() {
 // status.
 func (c Command) Run(ctx context.Context, args []string,
 	stdout, stderr io.Writer) int {
-	o, help, err := c.parse(args, stdout)
+	o, err := c.parse(args, stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return OK
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "bench: %s (%s lists the flags)\n", oneLine(err), help)
+		fmt.Fprintf(stderr, "bench: %s (-help lists the flags)\n", oneLine(err))
 		return Usage
 	}
 	if err := o.measure(ctx, stdout, stderr); err != nil {
@@ -136,9 +119,6 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 	out := &page{w: stdout, quiet: o.alone()}
 	report := &o.report
 	report.Schema, report.Env = 2, o.environment(ctx)
-	if !o.usual {
-		report.Workload = o.job.name
-	}
 	out.text(o.plan.Header + where(report.Env, o.started()) + "\n\n")
 	report.Rows, err = o.tables(ctx, out, stderr)
 	report.Env.Interrupted = errors.Is(err, bench.ErrInterrupted)

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"strconv"
@@ -11,24 +10,7 @@ import (
 	"time"
 )
 
-// Workload is a job that is done behind one lock after the other. It has its
-// settings; a program reads the flags and prints.
-type Workload interface {
-	// Flags defines the flags of the settings. When they are parsed, plan checks
-	// them, and returns what is wrong with them.
-	Flags(flags *flag.FlagSet) (plan func(Run) (Plan, error))
-
-	// Subjects are the rows when there are these locks: those that the job can
-	// be done behind, and its baselines. It is called when the flags are parsed: a
-	// row that can't be measured with them says so, see Subject.Unfit.
-	Subjects(locks []Subject) []Subject
-
-	// Measure measures a subject for a table, and returns its row. When ctx ends before
-	// that is complete it returns what there is. An error says that there is nothing.
-	Measure(ctx context.Context, run Run, subject Subject) (Row, error)
-}
-
-// Run is what a workload is asked for.
+// Run is what the program is asked for.
 type Run struct {
 	Given    map[string]bool // the flags that the user has given
 	Real     bool            // the servers are real ones
