@@ -44,7 +44,6 @@ type Inventory struct {
 	pool     int
 	rtt      time.Duration
 
-	html    string // a file
 	against string // a file with an earlier run
 	before  Report // what is in it
 	program string // a command line, "" for none
@@ -85,8 +84,6 @@ func (w *Inventory) Flags(flags *flag.FlagSet) (plan func(Run) (Plan, error)) {
 	flags.DurationVar(&w.rtt, "rtt", 0,
 		"adds this to the network's round-trip time")
 	flags.Uint64Var(&s.Seed, "seed", 0, "decides on the jitter (default chance)")
-	flags.StringVar(&w.html, "html", "",
-		"also write them as a page with charts to this `file`")
 	flags.StringVar(&w.against, "against", "", "compares the rows with those of an earlier "+
 		"run, a `file` that -json wrote,\nand says which differences are noise")
 	flags.StringVar(&w.program, "program", "", "also measures a lock in any language: the "+
@@ -185,16 +182,9 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 	s := &w.settings
 	p := Plan{TTL: s.TTL, Timeout: s.Timeout, Seed: s.Seed,
 		Config: Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt},
-		Header: w.header(run), Empty: RowOf(nil),
-		Layout: Layout{Width: run.Width}, Findings: w.findings,
-		Progress: w.progress,
-		Outputs:  []Output{{"html", &w.html, WritePage}}}
+		Header: w.header(run), Layout: Layout{Width: run.Width}}
 	if args := strings.Fields(w.program); len(args) > 0 {
 		p.Layout.Name, p.Nodes = len(ProgramName(args)), ProgramNodes
-		p.Late = func(ctx context.Context, servers *Servers) ([]Subject, error) {
-			row, err := servers.Program(ctx, args, w.sections())
-			return []Subject{row}, err
-		}
 	}
 	for _, clients := range w.clients {
 		for _, poll := range w.polls {
@@ -204,6 +194,16 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 		}
 	}
 	return p, nil
+}
+
+// Late makes the rows that can't be made before the servers are there.
+func (w *Inventory) Late(ctx context.Context, servers *Servers) ([]Subject, error) {
+	args := strings.Fields(w.program)
+	if len(args) == 0 {
+		return nil, nil
+	}
+	row, err := servers.Program(ctx, args, w.sections())
+	return []Subject{row}, err
 }
 
 // sections is how many there are in a row, more than any number where nobody knows.
@@ -232,8 +232,9 @@ func (w *Inventory) read() error {
 	return nil
 }
 
-// findings are what the rows say, and how they differ from those of an earlier run.
-func (w *Inventory) findings(r Report) []string {
+// Findings are what the rows say, sentences, and a table of how they differ from those of
+// an earlier run.
+func (w *Inventory) Findings(r Report) []string {
 	found := Findings(r.Rows)
 	if w.against != "" {
 		found = append(found, Compare(w.against, w.before, r))
@@ -280,8 +281,9 @@ func (w *Inventory) Measure(ctx context.Context, run Run, subject Subject) (Row,
 	return r.Measure(ctx, subject)
 }
 
-// progress is how far the row under way is.
-func (w *Inventory) progress() string {
+// Progress continues the name of the subject that is measured with how far it is. Any
+// goroutine may call it.
+func (w *Inventory) Progress() string {
 	if r := w.current.Load(); r != nil {
 		return r.Progress()
 	}

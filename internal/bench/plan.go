@@ -1,10 +1,8 @@
 package bench
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -31,30 +29,8 @@ type Plan struct {
 
 	Header string // says what is done
 	Layout Layout
-	Empty  Row      // has the figures of the rows, and no values
 	Tables []string // a table's title each, "" for the only one
-
-	// Late makes more rows when the servers are there, of which it needs so many; nil
-	// when there are none.
-	Late  func(context.Context, *Servers) ([]Subject, error)
-	Nodes int
-
-	// Findings are what a run says, for the end: sentences, and tables. Nil when it says
-	// nothing.
-	Findings func(Report) []string
-
-	// Progress continues the name of the subject that is measured with how far
-	// it is. Any goroutine may call it.
-	Progress func() string
-
-	Outputs []Output
-}
-
-// Output is a file that a run can be written to, besides its JSON.
-type Output struct {
-	Flag  string
-	File  *string // "" is none
-	Write func(Report, io.Writer) error
+	Nodes  int      // servers that rows need which Late makes
 }
 
 // List understands the values of a flag that are separated by commas.

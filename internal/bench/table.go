@@ -60,9 +60,9 @@ func (t Layout) columns(r Row) (shown, leftOut []Figure) {
 	return shown, leftOut
 }
 
-// Head is what stands above rows with the figures of this one.
-func (t Layout) Head(r Row) string {
-	figures, _ := t.columns(r)
+// Head is what stands above the rows.
+func (t Layout) Head() string {
+	figures, _ := t.columns(RowOf(nil))
 	return t.line("", figures, func(f Figure) string { return f.Column.Top }) +
 		t.line("rung", figures, func(f Figure) string { return f.Column.Head })
 }
@@ -81,11 +81,10 @@ func (t Layout) Row(r Row) string {
 	return text
 }
 
-// Legend explains the heads of rows with the figures of this one, and names those that
-// there is no room for.
-func (t Layout) Legend(r Row) string {
+// Legend explains the heads, and names those that there is no room for.
+func (t Layout) Legend() string {
 	text := ""
-	shown, leftOut := t.columns(r)
+	shown, leftOut := t.columns(RowOf(nil))
 	for _, f := range shown {
 		if f.Legend != "" {
 			text += wrapped(f.Legend)

@@ -92,11 +92,11 @@ func oneLine(err error) string {
 func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 	err error) {
 	// Whether a file can be written is found out before the long run.
-	files := slices.DeleteFunc(o.outputs, func(f bench.Output) bool {
-		return *f.File == "" || f.File == &o.json && o.alone()
+	files := slices.DeleteFunc(o.outputs(), func(f output) bool {
+		return f.file == "" || f.file == "-"
 	})
 	for _, output := range files {
-		if err := replace(*output.File, nil); err != nil {
+		if err := replace(output.file, nil); err != nil {
 			return err
 		}
 	}
@@ -108,13 +108,11 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 		return err
 	}
 	defer func() { err = errors.Join(err, down(ctx)) }()
-	if o.plan.Late != nil {
-		late, err := o.plan.Late(ctx, o.run.Servers)
-		if err != nil {
-			return err
-		}
-		o.run.Subjects = append(o.run.Subjects, late...)
+	late, err := o.job.Late(ctx, o.run.Servers)
+	if err != nil {
+		return err
 	}
+	o.run.Subjects = append(o.run.Subjects, late...)
 
 	out := &page{w: stdout, quiet: o.alone()}
 	report := &o.report
@@ -125,18 +123,18 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 	if err != nil && !report.Env.Interrupted {
 		return errors.Join(err, out.err)
 	}
-	out.text("\n" + o.plan.Layout.Legend(o.plan.Empty) + o.notMeasured() + o.findings())
+	out.text("\n" + o.plan.Layout.Legend() + o.notMeasured() + o.findings())
 	if o.alone() && out.err == nil {
 		out.err = report.Write(stdout)
 	}
 	err = errors.Join(err, out.err)
 	for _, output := range files {
 		if err != nil {
-			err = fmt.Errorf("%w; %s is not written", err, *output.File)
+			err = fmt.Errorf("%w; %s is not written", err, output.file)
 			continue
 		}
-		err = replace(*output.File, func(w io.Writer) error {
-			return output.Write(*report, w)
+		err = replace(output.file, func(w io.Writer) error {
+			return output.write(*report, w)
 		})
 	}
 	return err
@@ -144,10 +142,10 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 
 // findings are what the rows say, last, where a reader looks first.
 func (o *options) findings() (text string) {
-	if o.plan.Findings == nil || len(o.report.Rows) == 0 {
+	if len(o.report.Rows) == 0 {
 		return ""
 	}
-	for _, found := range o.plan.Findings(o.report) {
+	for _, found := range o.job.Findings(o.report) {
 		text += "\n"
 		for line := range strings.Lines(found) {
 			if !strings.HasPrefix(line, " ") { // not of a table
@@ -169,7 +167,7 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 		if i > 0 {
 			out.text("\n")
 		}
-		out.text(title + o.plan.Layout.Head(o.plan.Empty))
+		out.text(title + o.plan.Layout.Head())
 		for _, subject := range run.Subjects {
 			n++
 			if ctx.Err() != nil {
@@ -178,7 +176,7 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 			}
 			stop := showProgress(stderr, func() string {
 				return fmt.Sprintf("%d/%d %s%s", n, of, subject.Name,
-					o.plan.Progress())
+					o.job.Progress())
 			})
 			row, err := o.job.Measure(ctx, run, subject)
 			stop()

@@ -23,8 +23,7 @@ type options struct {
 	plan       bench.Plan
 	unmeasured []unmeasured
 	asked      string // servers, see bench.Open
-	json       string
-	outputs    []bench.Output // with the JSON
+	json, html string
 	report     bench.Report
 }
 
@@ -48,6 +47,8 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 		"commas (default all)")
 	flags.StringVar(&o.json, "json", "", "also write the figures to this `file`; "+
 		"with - they alone go to standard output")
+	flags.StringVar(&o.html, "html", "",
+		"also write them as a page with charts to this `file`")
 	wantsMore := new(bool)
 	if c.More.Flag != "" {
 		flags.BoolVar(wantsMore, c.More.Flag, false, c.More.Usage)
@@ -90,17 +91,25 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 	return o, o.checkOutputs()
 }
 
-// checkOutputs sets the outputs. Only the JSON can go to standard output.
+// output is a file that a run can be written to, "" for none.
+type output struct {
+	flag, file string
+	write      func(bench.Report, io.Writer) error
+}
+
+func (o *options) outputs() []output {
+	return []output{{"html", o.html, bench.WritePage}, {"json", o.json, bench.Report.Write}}
+}
+
+// checkOutputs says what is wrong with them. Only the JSON can go to standard output.
 func (o *options) checkOutputs() error {
-	o.outputs = append(o.plan.Outputs,
-		bench.Output{Flag: "json", File: &o.json, Write: bench.Report.Write})
-	for _, output := range o.outputs {
+	for _, output := range o.outputs() {
 		switch {
-		case o.run.Given[output.Flag] && *output.File == "":
-			return fmt.Errorf("-%s needs the name of a file", output.Flag)
-		case *output.File == "-" && output.Flag != "json":
+		case o.run.Given[output.flag] && output.file == "":
+			return fmt.Errorf("-%s needs the name of a file", output.flag)
+		case output.file == "-" && output.flag != "json":
 			return fmt.Errorf("-%s needs the name of a file: only -json can go to"+
-				" standard output", output.Flag)
+				" standard output", output.flag)
 		}
 	}
 	return nil
