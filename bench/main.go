@@ -10,10 +10,6 @@
 //	go run ./bench -redis auto -program 'python3 lock.py'
 //	go run ./bench -redis auto -against bench.json
 //
-// Or it does another job behind them: it reads and changes a list of prices.
-//
-//	go run ./bench -workload catalog
-//
 // It exits with 0 when every row was measured, 2 when it was not understood, and
 // 1 after any other failure or an interrupt.
 package main

@@ -132,7 +132,7 @@ var smaller = []struct {
 	{regexp.MustCompile(`/bench .*-redis auto`), `( -rounds \d+)?$`, " -rounds 1"},
 	{regexp.MustCompile(`/bench -redis auto( -rounds 1)?$`), `$`, " -clients 50"},
 	{regexp.MustCompile(`/bench .*-programs`), `$`, " -clients 50"},
-	{regexp.MustCompile(` -workload catalog .*-rounds 5`), `-rounds 5`, "-rounds 1"},
+	{regexp.MustCompile(`/catalog .*-benchtime 5x`), `-benchtime 5x`, "-benchtime 1x"},
 }
 
 // Every command is typed once, at the root of the module, and what writes into it in a

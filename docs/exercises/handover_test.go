@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/exercise"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -22,6 +23,7 @@ func TestAHandOverIsBoundedByANumberAndByTheLease(t *testing.T) {
 	const unbounded = 1000
 	third := func(ttl time.Duration) time.Duration { return ttl / 3 }
 	never := func(ttl time.Duration) time.Duration { return unbounded * ttl }
+	seconds := func(time.Duration) time.Duration { return 3 * time.Second }
 	for _, test := range []struct {
 		name    string
 		most    int                                   // hand-overs of one grant
@@ -31,34 +33,28 @@ func TestAHandOverIsBoundedByANumberAndByTheLease(t *testing.T) {
 		{"both", 16, third, ""},
 		{"a number alone", 16, never, "sections of 1s"},
 		{"the lease alone", unbounded, third, "sections of 10ms"},
-		{"a number and three seconds", 16, func(time.Duration) time.Duration {
-			return 3 * time.Second
-		}, "with a lease of 1.5s: sections of 150ms"},
+		{"a number and three seconds", 16, seconds, "with a lease of 1.5s: sections of 150ms"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var houses sync.Map // of *house, by the process's rdb
-			build := func(env lock.Env) (lock.Lock, error) {
-				options, err := lock.Configure(env.Nodes, env.Key, env.TTL,
-					env.Options)
-				at, _ := houses.LoadOrStore(env.Nodes[0], &house{most: test.most,
+			var houses sync.Map // by the process's rdb
+			err := e.Check(t, func(env lock.Env) (lock.Lock, error) {
+				l, err := locktest.Find(t, "reentrant/fair").Build(env)
+				h, _ := houses.LoadOrStore(env.Nodes[0], &house{Lock: l, most: test.most,
 					within: test.within(env.TTL), turn: make(chan struct{}, 1)})
-				return &guest{env: env, options: options,
-					house: at.(*house)}, err
-			}
-			err := e.Check(t, build, nil)
+				return owner{h.(*house)}, err
+			}, nil)
 			if test.refused == "" {
 				assert.NoError(t, err)
 				return
 			}
-			assert.ErrorContains(t, err, test.refused)
-			assert.ErrorContains(t, err, "another process waited for")
+			assert.ErrorContains(t, err, test.refused+": another process waited for")
 		})
 	}
 }
 
-// house is a process whose owners pass a grant on, as the hints of the exercise cohort
-// tell.
+// house is a process whose owners pass the lock of the rung fair on.
 type house struct {
+	lock.Lock
 	most   int
 	within time.Duration
 
@@ -66,55 +62,29 @@ type house struct {
 	waiting atomic.Int32  // owners
 
 	// These belong to the owner that has the turn.
-	token  string // of the grant, "" when the server has to be asked
+	passed int // times since the server was asked, 0 when it has to be
 	asked  time.Time
-	passed int
-	yields bool // another process has its turn first
 }
 
-// guest is one owner in a house.
-type guest struct {
-	env     lock.Env
-	options *lock.Options
-	house   *house
-}
+type owner struct{ *house }
 
-func (g *guest) TryLock(ctx context.Context) (bool, error) {
-	h := g.house
-	if h.token != "" {
-		return true, nil
-	}
-	token := g.options.Token()
-	asked := time.Now()
-	granted, err := g.env.Nodes[0].SetNX(ctx, g.env.Key, token, g.env.TTL).Result()
-	if granted {
-		h.token, h.asked, h.passed = token, asked, 0
-	}
-	return granted, err
-}
-
-func (g *guest) Lock(ctx context.Context) error {
-	h := g.house
-	h.waiting.Add(1)
-	h.turn <- struct{}{}
-	h.waiting.Add(-1)
-	if h.yields {
-		h.yields = false
-		if err := lock.Sleep(ctx, g.env.TTL/100); err != nil {
-			return err
-		}
-	}
-	return lock.Poll(ctx, g.env.Key, g.options, g.TryLock)
-}
-
-func (g *guest) Unlock(ctx context.Context) error {
-	h := g.house
-	defer func() { <-h.turn }()
-	h.passed++
-	old := h.passed > h.most || time.Since(h.asked) >= h.within
-	if h.waiting.Load() > 0 && !old {
+func (o owner) Lock(ctx context.Context) error {
+	o.waiting.Add(1)
+	o.turn <- struct{}{}
+	o.waiting.Add(-1)
+	if o.passed > 0 {
 		return nil
 	}
-	h.token, h.yields = "", true
-	return g.env.Nodes[0].Del(ctx, g.env.Key).Err()
+	o.asked = time.Now()
+	return o.house.Lock.Lock(ctx)
+}
+
+func (o owner) Unlock(ctx context.Context) error {
+	defer func() { <-o.turn }()
+	o.passed++
+	if o.waiting.Load() > 0 && o.passed <= o.most && time.Since(o.asked) < o.within {
+		return nil
+	}
+	o.passed = 0
+	return o.house.Lock.Unlock(ctx)
 }

@@ -117,7 +117,7 @@ func TestTheTableLooksAsItDid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder
-			got.WriteString(table.Head(RowOf(nil)))
+			got.WriteString(table.Head())
 			for _, row := range rows() {
 				got.WriteString(table.Row(row.explained()))
 			}
@@ -125,7 +125,7 @@ func TestTheTableLooksAsItDid(t *testing.T) {
 				assert.LessOrEqual(t, len([]rune(strings.TrimSpace(line))),
 					cmp.Or(table.Width, 1000), "a row is one line")
 			}
-			got.WriteString("\n" + table.Legend(RowOf(nil)))
+			got.WriteString("\n" + table.Legend())
 
 			path := "testdata/" + name + ".txt"
 			if flag.Lookup("update").Value.String() == "true" {

@@ -33,7 +33,7 @@ const (
 	patience     = 3 * time.Second
 )
 
-// Inventory is the workload as a program runs it: a table for each number of clients
+// Inventory is the benchmark as a program runs it: a table for each number of clients
 // and each pause.
 type Inventory struct {
 	Note string // a line below the header, "" for none
@@ -44,7 +44,6 @@ type Inventory struct {
 	pool     int
 	rtt      time.Duration
 
-	html    string // a file
 	against string // a file with an earlier run
 	before  Report // what is in it
 	program string // a command line, "" for none
@@ -53,8 +52,9 @@ type Inventory struct {
 	current atomic.Pointer[Runner]
 }
 
-// Flags defines the flags.
-func (w *Inventory) Flags(flags *flag.FlagSet) func(Run) (Plan, error) {
+// Flags defines the flags of the settings. When they are parsed, plan checks them, and
+// returns what is wrong with them.
+func (w *Inventory) Flags(flags *flag.FlagSet) (plan func(Run) (Plan, error)) {
 	s := &w.settings
 	s.Grace = DefaultGrace
 	w.clients, w.polls = []int{DefaultClients}, []time.Duration{0}
@@ -84,8 +84,6 @@ func (w *Inventory) Flags(flags *flag.FlagSet) func(Run) (Plan, error) {
 	flags.DurationVar(&w.rtt, "rtt", 0,
 		"adds this to the network's round-trip time")
 	flags.Uint64Var(&s.Seed, "seed", 0, "decides on the jitter (default chance)")
-	flags.StringVar(&w.html, "html", "",
-		"also write them as a page with charts to this `file`")
 	flags.StringVar(&w.against, "against", "", "compares the rows with those of an earlier "+
 		"run, a `file` that -json wrote,\nand says which differences are noise")
 	flags.StringVar(&w.program, "program", "", "also measures a lock in any language: the "+
@@ -130,8 +128,8 @@ func (w *Inventory) check(given map[string]bool, real bool) error {
 	switch {
 	case s.Stock < 0:
 		return fmt.Errorf("the stock is %d, it must not be negative", s.Stock)
-	case s.CheckTimes() != nil:
-		return s.CheckTimes()
+	case s.checkTimes() != nil:
+		return s.checkTimes()
 	case s.Ops < 1:
 		return fmt.Errorf("there are %d turns of each client, at least 1 is "+
 			"needed", s.Ops)
@@ -163,8 +161,8 @@ func (w *Inventory) check(given map[string]bool, real bool) error {
 	return nil
 }
 
-// CheckTimes returns what is wrong with the lease or the timeout, if anything.
-func (s Settings) CheckTimes() error {
+// checkTimes returns what is wrong with the lease or the timeout, if anything.
+func (s Settings) checkTimes() error {
 	switch {
 	case s.TTL < time.Millisecond:
 		return fmt.Errorf("the ttl is %v, Redis needs at least 1ms", s.TTL)
@@ -184,16 +182,9 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 	s := &w.settings
 	p := Plan{TTL: s.TTL, Timeout: s.Timeout, Seed: s.Seed,
 		Config: Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt},
-		Header: w.header(run), Empty: RowOf(nil),
-		Layout: Layout{Width: run.Width}, Findings: w.findings,
-		Progress: w.progress,
-		Outputs:  []Output{{"html", &w.html, WritePage}}}
+		Header: w.header(run), Layout: Layout{Width: run.Width}}
 	if args := strings.Fields(w.program); len(args) > 0 {
 		p.Layout.Name, p.Nodes = len(ProgramName(args)), ProgramNodes
-		p.Late = func(ctx context.Context, servers *Servers) ([]Subject, error) {
-			row, err := servers.Program(ctx, args, w.sections())
-			return []Subject{row}, err
-		}
 	}
 	for _, clients := range w.clients {
 		for _, poll := range w.polls {
@@ -203,6 +194,16 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 		}
 	}
 	return p, nil
+}
+
+// Late makes the rows that can't be made before the servers are there.
+func (w *Inventory) Late(ctx context.Context, servers *Servers) ([]Subject, error) {
+	args := strings.Fields(w.program)
+	if len(args) == 0 {
+		return nil, nil
+	}
+	row, err := servers.Program(ctx, args, w.sections())
+	return []Subject{row}, err
 }
 
 // sections is how many there are in a row, more than any number where nobody knows.
@@ -225,14 +226,15 @@ func (w *Inventory) read() error {
 	if err != nil {
 		return fmt.Errorf("-against needs a file that -json wrote: %w", err)
 	}
-	if w.before.Workload != "" || len(w.before.Rows) == 0 {
-		return fmt.Errorf("-against %s: there is no row of this workload in it", w.against)
+	if len(w.before.Rows) == 0 {
+		return fmt.Errorf("-against %s: there is no row in it", w.against)
 	}
 	return nil
 }
 
-// findings are what the rows say, and how they differ from those of an earlier run.
-func (w *Inventory) findings(r Report) []string {
+// Findings are what the rows say, sentences, and a table of how they differ from those of
+// an earlier run.
+func (w *Inventory) Findings(r Report) []string {
 	found := Findings(r.Rows)
 	if w.against != "" {
 		found = append(found, Compare(w.against, w.before, r))
@@ -240,7 +242,8 @@ func (w *Inventory) findings(r Report) []string {
 	return found
 }
 
-// Subjects are all locks, with the baselines around them, and the one without a pause.
+// Subjects are all locks, with the baselines around them, and the one without a pause. A
+// row that can't be measured with the flags says so, see Subject.Unfit.
 func (w *Inventory) Subjects(locks []Subject) []Subject {
 	all := append(Around(locks...), noPause)
 	for i := range all {
@@ -269,7 +272,8 @@ func (w *Inventory) unfit(subject Subject) string {
 	return ""
 }
 
-// Measure measures a row.
+// Measure measures a row of a table. When ctx ends before that is complete it returns what
+// there is. An error says that there is nothing.
 func (w *Inventory) Measure(ctx context.Context, run Run, subject Subject) (Row, error) {
 	r := w.runners[run.Table]
 	r.Servers = run.Servers
@@ -277,8 +281,9 @@ func (w *Inventory) Measure(ctx context.Context, run Run, subject Subject) (Row,
 	return r.Measure(ctx, subject)
 }
 
-// progress is how far the row under way is.
-func (w *Inventory) progress() string {
+// Progress continues the name of the subject that is measured with how far it is. Any
+// goroutine may call it.
+func (w *Inventory) Progress() string {
 	if r := w.current.Load(); r != nil {
 		return r.Progress()
 	}

@@ -400,7 +400,7 @@ func WritePage(r Report, w io.Writer) error {
 		pictures = append(pictures, html.HTML(b.String()))
 	}
 	var table Layout // the page scrolls
-	text := table.Head(RowOf(nil))
+	text := table.Head()
 	for _, row := range r.Rows {
 		text += table.Row(row)
 	}
@@ -409,7 +409,7 @@ func WritePage(r Report, w io.Writer) error {
 		found = Findings(r.Rows)
 	}
 	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "Found": found,
-		"Rows":   text + "\n" + table.Legend(RowOf(nil)),
+		"Rows":   text + "\n" + table.Legend(),
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {
 		return fmt.Errorf("write the page: %w", err)

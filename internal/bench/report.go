@@ -14,12 +14,11 @@ import (
 	"time"
 )
 
-// Report is a run of a workload.
+// Report is a run.
 type Report struct {
-	Schema   int    `json:"schema"`             // 2
-	Workload string `json:"workload,omitempty"` // none: the inventory
-	Env      Env    `json:"env"`
-	Rows     []Row  `json:"rows"`
+	Schema int   `json:"schema"` // 2
+	Env    Env   `json:"env"`
+	Rows   []Row `json:"rows"`
 }
 
 // Env is where and how a run was made.
@@ -192,34 +191,27 @@ func (r Row) Mistakes() int {
 // Wrong says that there were some.
 func (r Row) Wrong() bool { return r.Mistakes() > 0 }
 
-// Noted adds lines about what went wrong. So many of the turns, or of what a job calls
-// them, were completed in that time.
-func (r Row) Noted(turn string, seconds float64, done, of int) Row {
+// Notes are the lines about what went wrong.
+func (r Row) Notes() []string { return r.notes }
+
+// explained adds lines about what went wrong.
+func (r Row) explained() Row {
 	note := func(format string, args ...any) {
 		r.notes = append(r.notes, fmt.Sprintf(format, args...))
 	}
 	if !r.Finished() {
-		note("cut off after %.1f s: %d of %s were completed", seconds, done, Plural(of, turn))
+		note("cut off after %.1f s: %d of %s were completed", *r.Number("seconds"),
+			r.Count("sections"), Plural(r.Count("turns"), "turn"))
 	}
 	if len(r.Rounds) < r.rounds {
 		note("%d of %d rounds were measured", len(r.Rounds), r.rounds)
 	}
 	if first, failed := r.Value("first_failure").(string); failed {
-		note("%s failed, the first: %s", Plural(r.Count("failures"), turn),
+		note("%s failed, the first: %s", Plural(r.Count("failures"), "turn"),
 			strings.ReplaceAll(first, "\n", "; "))
 	}
-	return r
-}
-
-// Notes are the lines about what went wrong.
-func (r Row) Notes() []string { return r.notes }
-
-// explained adds what went wrong in a row of the inventory.
-func (r Row) explained() Row {
-	r = r.Noted("turn", *r.Number("seconds"), r.Count("sections"), r.Count("turns"))
 	if absent := r.Count("absent"); absent > 0 {
-		r.notes = append(r.notes, Plural(absent, "client")+
-			" did not return and had to be left behind")
+		note("%s did not return and had to be left behind", Plural(absent, "client"))
 	}
 	return r
 }

@@ -123,13 +123,6 @@ func Baselines(names ...string) []Subject {
 	return all
 }
 
-// Locks are those of the subjects of which an owner can be built at any time.
-func Locks(subjects []Subject) []Subject {
-	return slices.DeleteFunc(slices.Clone(subjects), func(s Subject) bool {
-		return s.Build == nil
-	})
-}
-
 // Select returns the subjects of these names, separated by commas, in the order
 // in which they stand in subjects. Its error says which name is wrong, and lists
 // all that there are.

@@ -30,11 +30,6 @@ type Column struct {
 	Digits    int    // after the point of a fraction
 }
 
-// NewColumn is a column of that width, under these two lines.
-func NewColumn(top, head string, width, digits int) Column {
-	return Column{top, head, width, digits}
-}
-
 // line is a line of the table, which begins with a name.
 func (t Layout) line(name string, figures []Figure, cell func(Figure) string) string {
 	text := fmt.Sprintf("%-*s", max(nameWidth, t.Name), name)
@@ -65,9 +60,9 @@ func (t Layout) columns(r Row) (shown, leftOut []Figure) {
 	return shown, leftOut
 }
 
-// Head is what stands above rows with the figures of this one.
-func (t Layout) Head(r Row) string {
-	figures, _ := t.columns(r)
+// Head is what stands above the rows.
+func (t Layout) Head() string {
+	figures, _ := t.columns(RowOf(nil))
 	return t.line("", figures, func(f Figure) string { return f.Column.Top }) +
 		t.line("rung", figures, func(f Figure) string { return f.Column.Head })
 }
@@ -86,11 +81,10 @@ func (t Layout) Row(r Row) string {
 	return text
 }
 
-// Legend explains the heads of rows with the figures of this one, and names those that
-// there is no room for.
-func (t Layout) Legend(r Row) string {
+// Legend explains the heads, and names those that there is no room for.
+func (t Layout) Legend() string {
 	text := ""
-	shown, leftOut := t.columns(r)
+	shown, leftOut := t.columns(RowOf(nil))
 	for _, f := range shown {
 		if f.Legend != "" {
 			text += wrapped(f.Legend)

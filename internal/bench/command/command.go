@@ -18,7 +18,6 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/jobs"
 	"github.com/lockladder/lockladder/internal/lab/history"
 )
 
@@ -41,7 +40,7 @@ type Command struct {
 	// More are rows that have to be asked for: with the flag -More.Flag.
 	More More
 
-	// Note is a line below the header of the inventory, "" for none.
+	// Note is a line below the header, "" for none.
 	Note string
 }
 
@@ -49,22 +48,6 @@ type Command struct {
 type More struct {
 	Flag, Usage string // "" for no such rows
 	Locks       []bench.Subject
-}
-
-// job is a workload, and what -help says first.
-type job struct {
-	name, intro string
-	bench.Workload
-}
-
-// jobs are what can be done behind the locks; the first is the usual one.
-func (c Command) jobs() []job {
-	return []job{
-		{"inventory", c.Intro, &bench.Inventory{Note: c.Note}},
-		{"catalog", "Lets clients read a list of prices, and a few of them change " +
-			"it, behind every lock,\nand counts the readers that see half a " +
-			"change.", &jobs.CatalogWorkload{}},
-	}
 }
 
 // Main runs the command as a process and ends it.
@@ -84,12 +67,12 @@ func (c Command) Main() {
 // status.
 func (c Command) Run(ctx context.Context, args []string,
 	stdout, stderr io.Writer) int {
-	o, help, err := c.parse(args, stdout)
+	o, err := c.parse(args, stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return OK
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "bench: %s (%s lists the flags)\n", oneLine(err), help)
+		fmt.Fprintf(stderr, "bench: %s (-help lists the flags)\n", oneLine(err))
 		return Usage
 	}
 	if err := o.measure(ctx, stdout, stderr); err != nil {
@@ -109,11 +92,11 @@ func oneLine(err error) string {
 func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 	err error) {
 	// Whether a file can be written is found out before the long run.
-	files := slices.DeleteFunc(o.outputs, func(f bench.Output) bool {
-		return *f.File == "" || f.File == &o.json && o.alone()
+	files := slices.DeleteFunc(o.outputs(), func(f output) bool {
+		return f.file == "" || f.file == "-"
 	})
 	for _, output := range files {
-		if err := replace(*output.File, nil); err != nil {
+		if err := replace(output.file, nil); err != nil {
 			return err
 		}
 	}
@@ -125,38 +108,33 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 		return err
 	}
 	defer func() { err = errors.Join(err, down(ctx)) }()
-	if o.plan.Late != nil {
-		late, err := o.plan.Late(ctx, o.run.Servers)
-		if err != nil {
-			return err
-		}
-		o.run.Subjects = append(o.run.Subjects, late...)
+	late, err := o.job.Late(ctx, o.run.Servers)
+	if err != nil {
+		return err
 	}
+	o.run.Subjects = append(o.run.Subjects, late...)
 
 	out := &page{w: stdout, quiet: o.alone()}
 	report := &o.report
 	report.Schema, report.Env = 2, o.environment(ctx)
-	if !o.usual {
-		report.Workload = o.job.name
-	}
 	out.text(o.plan.Header + where(report.Env, o.started()) + "\n\n")
 	report.Rows, err = o.tables(ctx, out, stderr)
 	report.Env.Interrupted = errors.Is(err, bench.ErrInterrupted)
 	if err != nil && !report.Env.Interrupted {
 		return errors.Join(err, out.err)
 	}
-	out.text("\n" + o.plan.Layout.Legend(o.plan.Empty) + o.notMeasured() + o.findings())
+	out.text("\n" + o.plan.Layout.Legend() + o.notMeasured() + o.findings())
 	if o.alone() && out.err == nil {
 		out.err = report.Write(stdout)
 	}
 	err = errors.Join(err, out.err)
 	for _, output := range files {
 		if err != nil {
-			err = fmt.Errorf("%w; %s is not written", err, *output.File)
+			err = fmt.Errorf("%w; %s is not written", err, output.file)
 			continue
 		}
-		err = replace(*output.File, func(w io.Writer) error {
-			return output.Write(*report, w)
+		err = replace(output.file, func(w io.Writer) error {
+			return output.write(*report, w)
 		})
 	}
 	return err
@@ -164,10 +142,10 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 
 // findings are what the rows say, last, where a reader looks first.
 func (o *options) findings() (text string) {
-	if o.plan.Findings == nil || len(o.report.Rows) == 0 {
+	if len(o.report.Rows) == 0 {
 		return ""
 	}
-	for _, found := range o.plan.Findings(o.report) {
+	for _, found := range o.job.Findings(o.report) {
 		text += "\n"
 		for line := range strings.Lines(found) {
 			if !strings.HasPrefix(line, " ") { // not of a table
@@ -189,7 +167,7 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 		if i > 0 {
 			out.text("\n")
 		}
-		out.text(title + o.plan.Layout.Head(o.plan.Empty))
+		out.text(title + o.plan.Layout.Head())
 		for _, subject := range run.Subjects {
 			n++
 			if ctx.Err() != nil {
@@ -198,7 +176,7 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 			}
 			stop := showProgress(stderr, func() string {
 				return fmt.Sprintf("%d/%d %s%s", n, of, subject.Name,
-					o.plan.Progress())
+					o.job.Progress())
 			})
 			row, err := o.job.Measure(ctx, run, subject)
 			stop()

@@ -18,14 +18,12 @@ import (
 
 // options are the flags, checked.
 type options struct {
-	job        job
-	usual      bool // it is the workload for which nobody has to ask
+	job        *bench.Inventory
 	run        bench.Run
 	plan       bench.Plan
 	unmeasured []unmeasured
 	asked      string // servers, see bench.Open
-	json       string
-	outputs    []bench.Output // with the JSON
+	json, html string
 	report     bench.Report
 }
 
@@ -36,51 +34,9 @@ func (o *options) started() bool { return o.asked == servers.Auto }
 func (o *options) alone() bool { return o.json == "-" }
 
 // parse understands and checks the arguments. After -help, which is answered on
-// stdout, it returns flag.ErrHelp. help is what lists the flags of the workload.
-func (c Command) parse(args []string, stdout io.Writer) (o *options, help string,
-	err error) {
-	jobs := c.jobs()
-	o = &options{}
-	name, rest, err := workloadIn(args, jobs[0].name)
-	if err != nil {
-		return nil, "-help", err
-	}
-	i := slices.IndexFunc(jobs, func(j job) bool { return j.name == name })
-	if i < 0 {
-		return nil, "-help", fmt.Errorf("there is no workload %q, there are %s and %s",
-			name, jobs[0].name, jobs[1].name)
-	}
-	o.job, o.usual, help = jobs[i], i == 0, "-help"
-	if !o.usual { // it has flags of its own
-		help = "-workload " + name + " -help"
-	}
-	return o, help, o.parse(c.Locks, c.More, rest, stdout)
-}
-
-// workloadIn returns the workload that the arguments name, and the others.
-func workloadIn(args []string, usual string) (name string, rest []string,
-	err error) {
-	name = usual
-	for i := 0; i < len(args); i++ {
-		key, value, with := strings.Cut(strings.TrimPrefix(args[i], "-"), "=")
-		if strings.TrimPrefix(key, "-") != "workload" ||
-			!strings.HasPrefix(args[i], "-") {
-			rest = append(rest, args[i])
-			continue
-		}
-		if !with {
-			if i++; i == len(args) {
-				return "", nil, errors.New("flag needs an argument: -workload")
-			}
-			value = args[i]
-		}
-		name = value
-	}
-	return name, rest, nil
-}
-
-func (o *options) parse(locks []bench.Subject, more More, args []string,
-	stdout io.Writer) error {
+// stdout, it returns flag.ErrHelp.
+func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
+	o := &options{job: &bench.Inventory{Note: c.Note}}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	plan := o.job.Flags(flags)
@@ -91,25 +47,22 @@ func (o *options) parse(locks []bench.Subject, more More, args []string,
 		"commas (default all)")
 	flags.StringVar(&o.json, "json", "", "also write the figures to this `file`; "+
 		"with - they alone go to standard output")
+	flags.StringVar(&o.html, "html", "",
+		"also write them as a page with charts to this `file`")
 	wantsMore := new(bool)
-	if o.usual && more.Flag != "" {
-		flags.BoolVar(wantsMore, more.Flag, false, more.Usage)
-	}
-	if o.usual { // it was found before, and is shown here
-		flags.String("workload", o.job.name, "what is done behind the locks: "+
-			"inventory or catalog, which\nhas flags of its own, see "+
-			"-workload catalog -help")
+	if c.More.Flag != "" {
+		flags.BoolVar(wantsMore, c.More.Flag, false, c.More.Usage)
 	}
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintf(stdout, "%s\n\nusage: go run ./bench [flags]\n\n", o.job.intro)
+			fmt.Fprintf(stdout, "%s\n\nusage: go run ./bench [flags]\n\n", c.Intro)
 			flags.SetOutput(stdout)
 			flags.PrintDefaults()
 		}
-		return expected(flags, err)
+		return nil, expected(flags, err)
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	o.run = bench.Run{Given: map[string]bool{}, Width: width(stdout)}
 	flags.Visit(func(f *flag.Flag) { o.run.Given[f.Name] = true })
@@ -117,37 +70,46 @@ func (o *options) parse(locks []bench.Subject, more More, args []string,
 	if o.run.Real && o.asked != servers.Auto {
 		addresses, err := split(*redis)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		o.asked = strings.Join(addresses, ",")
 	}
+	locks := c.Locks
 	if *wantsMore {
-		locks = slices.Concat(locks, more.Locks)
+		locks = slices.Concat(locks, c.More.Locks)
 	}
 	if err := o.choose(locks, *names); err != nil {
-		return err
+		return nil, err
 	}
 	var err error
 	if o.plan, err = plan(o.run); err != nil {
-		return err
+		return nil, err
 	}
 	for _, subject := range o.run.Subjects {
 		o.plan.Layout.Name = max(o.plan.Layout.Name, len(subject.Name))
 	}
-	return o.checkOutputs()
+	return o, o.checkOutputs()
 }
 
-// checkOutputs sets the outputs. Only the JSON can go to standard output.
+// output is a file that a run can be written to, "" for none.
+type output struct {
+	flag, file string
+	write      func(bench.Report, io.Writer) error
+}
+
+func (o *options) outputs() []output {
+	return []output{{"html", o.html, bench.WritePage}, {"json", o.json, bench.Report.Write}}
+}
+
+// checkOutputs says what is wrong with them. Only the JSON can go to standard output.
 func (o *options) checkOutputs() error {
-	o.outputs = append(o.plan.Outputs,
-		bench.Output{Flag: "json", File: &o.json, Write: bench.Report.Write})
-	for _, output := range o.outputs {
+	for _, output := range o.outputs() {
 		switch {
-		case o.run.Given[output.Flag] && *output.File == "":
-			return fmt.Errorf("-%s needs the name of a file", output.Flag)
-		case *output.File == "-" && output.Flag != "json":
+		case o.run.Given[output.flag] && output.file == "":
+			return fmt.Errorf("-%s needs the name of a file", output.flag)
+		case output.file == "-" && output.flag != "json":
 			return fmt.Errorf("-%s needs the name of a file: only -json can go to"+
-				" standard output", output.Flag)
+				" standard output", output.flag)
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package jobs_test
+package catalog_test
 
 import (
 	"sync"
@@ -9,19 +9,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/bench/jobs"
+	"github.com/lockladder/lockladder/field/jobs/catalog"
 	"github.com/lockladder/lockladder/internal/locktest"
 )
 
 // between is a list whose client does something once, after it has read a page.
-func between(t *testing.T, do func(list jobs.List)) jobs.List {
+func between(t *testing.T, do func(list catalog.List)) catalog.List {
 	server := miniredis.RunT(t)
 	client := func() *redis.Client {
 		rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
 		t.Cleanup(func() { rdb.Close() })
 		return rdb
 	}
-	list := jobs.List{RDB: client(), Key: "{prices}"}
+	list := catalog.List{RDB: client(), Key: "{prices}"}
 	require.NoError(t, list.Begin(t.Context()))
 	other := list
 	once := sync.OnceFunc(func() { do(other) })
@@ -37,7 +37,7 @@ func between(t *testing.T, do func(list jobs.List)) jobs.List {
 }
 
 func TestAReaderSeesHalfOfAChangeThatComesBetweenTwoPages(t *testing.T) {
-	list := between(t, func(other jobs.List) {
+	list := between(t, func(other catalog.List) {
 		assert.NoError(t, other.Change(t.Context()))
 	})
 	_, half, err := list.Read(t.Context())

@@ -1,6 +1,6 @@
-// Package jobs has a job that locks are used for, as a workload of the benchmark: a price list
-// that many clients read and few change.
-package jobs
+// Package catalog is the job of docs/catalog.md: a price list that many clients read and few
+// change.
+package catalog
 
 import (
 	"context"

@@ -1,0 +1,52 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Run is what the program is asked for.
+type Run struct {
+	Given    map[string]bool // the flags that the user has given
+	Real     bool            // the servers are real ones
+	Subjects []Subject       // the rows
+	Width    int             // columns of the reader's terminal, 0 when unknown
+
+	// These are not known yet when the run is planned.
+	Servers *Servers
+	Table   int // which of the plan's
+}
+
+// Plan is what a program needs to know of a run, and prints.
+type Plan struct {
+	Config  Config // how the clients reach the servers
+	TTL     time.Duration
+	Timeout time.Duration // of a row
+	Seed    uint64        // 0 is none
+
+	Header string // says what is done
+	Layout Layout
+	Tables []string // a table's title each, "" for the only one
+	Nodes  int      // servers that rows need which Late makes
+}
+
+// List understands the values of a flag that are separated by commas.
+func List[T any](into *[]T, one func(string) (T, error)) func(string) error {
+	return func(text string) error {
+		*into = nil
+		for word := range strings.SplitSeq(text, ",") {
+			value, err := one(strings.TrimSpace(word))
+			if _, is := errors.AsType[*strconv.NumError](err); is {
+				return fmt.Errorf("%q is no number", word)
+			}
+			if err != nil {
+				return err
+			}
+			*into = append(*into, value)
+		}
+		return nil
+	}
+}
