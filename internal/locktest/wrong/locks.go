@@ -358,14 +358,6 @@ func unreleased(env lock.Env) (lock.Lock, error) {
 		unlock: func(context.Context) error { return lock.ErrNotHeld }}, err
 }
 
-// hasty is gold that waits for no answer.
-var hasty = With(Rung("gold"), func(ctx context.Context, _ lock.Env,
-	gold lock.Lock) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, 100*time.Microsecond)
-	defer cancel()
-	return gold.TryLock(ctx)
-})
-
 // waiter is diamond/watchdog that makes so many attempts at most, 0 means any number,
 // with a pause between them that nothing ends.
 type waiter struct {
@@ -412,39 +404,4 @@ func (y yesSayer) Lock(ctx context.Context) error {
 		return err
 	}
 	return nil
-}
-
-// holdsMutex guards its fields and its commands with one mutex, as one would in
-// an ordinary program: here the watchdog waits for it while Redis is slow.
-func holdsMutex(env lock.Env) (lock.Lock, error) {
-	gold, err := Rung("gold")(env)
-	var mu sync.Mutex
-	stop := func() {}
-	return sketch{
-		try: func(ctx context.Context) (bool, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			granted, err := gold.TryLock(ctx)
-			if !granted || err != nil {
-				return granted, err
-			}
-			watching, cancel := context.WithCancel(context.Background())
-			stop = cancel
-			go func() {
-				for watching.Err() == nil {
-					mu.Lock()
-					env.Nodes[0].PExpire(watching, env.Key, env.TTL)
-					mu.Unlock()
-					time.Sleep(env.TTL / 3)
-				}
-			}()
-			return true, nil
-		},
-		unlock: func(ctx context.Context) error {
-			mu.Lock()
-			defer mu.Unlock()
-			defer stop()
-			return gold.Unlock(ctx)
-		},
-	}, err
 }

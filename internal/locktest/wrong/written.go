@@ -148,18 +148,10 @@ var written = []Mutant{
 	{Name: "a lock that leaks connections",
 		Build: always(leaksConnections),
 		Says:  "the lock leaks connections: B has 100 open at a node"},
-	{Name: "a lock that holds a mutex over a command",
-		Build: always(holdsMutex),
-		Says: "the lock is stuck: it holds a mutex while it waits for Redis or" +
-			" for time, and another goroutine wants it: "},
 	{Name: "a lock that panics",
 		Build: always(panics),
 		Says: "A panicked in github.com/lockladder/lockladder/internal/locktest/wrong." +
 			"panics.func1: not a lock at all"},
-	{Name: "a lock that is nil",
-		Build: always(func(lock.Env) (lock.Lock, error) { return nil, nil }),
-		Says: "the lock can't be built: build returns neither a lock nor an" +
-			" error"},
 	{Name: "a lock that renews, and waits on after its deadline",
 		Build: always(Mistakes{Deaf: true}.Build),
 		Says: "a call never returns: the scenario did not end within 2h0m0s of" +
@@ -173,10 +165,6 @@ var written = []Mutant{
 		Build: always(unreleased),
 		Says: "orphaned: A can't release a lock that it holds, and the server still" +
 			" has it: Unlock returns the lock is not held by this owner"},
-	{Name: "a lock whose time limit is shorter than a round trip",
-		Build: always(hasty),
-		Says: "unavailable: a free lock on a healthy server is not granted to A:" +
-			" acquire \"lock:stock:warm:A\": context deadline exceeded"},
 	{Name: "a lock that asks without end",
 		Build: always(asksWithoutEnd),
 		Says: "the lock is stuck: it sends 20000 commands in a second of" +
