@@ -149,57 +149,6 @@ func changed(read func(bool, error) (bool, error)) lock.Build {
 	})
 }
 
-// renewsForever is platinum with renewals that have no time limit.
-func renewsForever(env lock.Env) (lock.Lock, error) {
-	platinum, err := Rung("platinum")(env)
-	stop := func() {}
-	return sketch{
-		try: func(ctx context.Context) (bool, error) {
-			granted, err := platinum.TryLock(ctx)
-			if !granted || err != nil {
-				return granted, err
-			}
-			renewing, cancel := context.WithCancel(context.Background())
-			stop = cancel
-			go func() {
-				for lock.Sleep(renewing, env.TTL/3) == nil {
-					env.Nodes[0].PExpire(renewing, env.Key, env.TTL)
-				}
-			}()
-			return true, nil
-		},
-		unlock: func(ctx context.Context) error {
-			stop()
-			return platinum.Unlock(ctx)
-		},
-	}, err
-}
-
-// alarmist is diamond with a Lost that is closed a fifth of a lease after each grant.
-type alarmist struct {
-	sketch
-	lost chan struct{}
-}
-
-func alarms(env lock.Env) (lock.Lock, error) {
-	diamond, err := Rung("diamond")(env)
-	a := &alarmist{}
-	a.sketch = sketch{unlock: diamond.Unlock,
-		try: func(ctx context.Context) (bool, error) {
-			granted, err := diamond.TryLock(ctx)
-			if granted {
-				lost := make(chan struct{})
-				time.AfterFunc(env.TTL/5, func() { close(lost) })
-				a.lost = lost
-			}
-			return granted, err
-		}}
-	return a, err
-}
-
-// Lost is lock.LossNotifier's.
-func (a *alarmist) Lost() <-chan struct{} { return a.lost }
-
 // Locks on several nodes, and others with tokens, of which one line is wrong.
 
 // forgetful is a fenced lock that has no token when its first reply was lost.
@@ -356,52 +305,4 @@ func unreleased(env lock.Env) (lock.Lock, error) {
 	diamond, err := Rung("diamond")(env)
 	return sketch{try: diamond.TryLock,
 		unlock: func(context.Context) error { return lock.ErrNotHeld }}, err
-}
-
-// waiter is diamond/watchdog that makes so many attempts at most, 0 means any number,
-// with a pause between them that nothing ends.
-type waiter struct {
-	sketch
-	attempts int
-	pause    time.Duration
-}
-
-func waiting(attempts int, pause time.Duration) lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		inner, err := Rung("diamond/watchdog")(env)
-		return waiter{sketch{inner.TryLock, inner.Unlock}, attempts, pause}, err
-	}
-}
-
-// Lock is lock.Lock's.
-func (w waiter) Lock(ctx context.Context) error {
-	for n := 1; ; n++ {
-		granted, err := w.try(ctx)
-		if granted || err != nil {
-			return err
-		}
-		time.Sleep(w.pause)
-		if n == w.attempts {
-			return errors.New("too many attempts")
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-}
-
-// yesAtDeadline is diamond, but its Lock returns nil when its deadline has passed.
-func yesAtDeadline(env lock.Env) (lock.Lock, error) {
-	diamond, err := Rung("diamond")(env)
-	return yesSayer{sketch{diamond.TryLock, diamond.Unlock}}, err
-}
-
-type yesSayer struct{ sketch }
-
-// Lock is lock.Lock's.
-func (y yesSayer) Lock(ctx context.Context) error {
-	if err := y.sketch.Lock(ctx); ctx.Err() == nil {
-		return err
-	}
-	return nil
 }

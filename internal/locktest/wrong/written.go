@@ -21,7 +21,7 @@ var written = []Mutant{
 		Build:   always(changed(func(_ bool, err error) (bool, error) { return true, err })),
 		Killers: []string{"crash_holding: false success"}},
 	{Name: "a lock that tells its holder of a loss that is none",
-		Build:   always(alarms),
+		Build:   always(Mistakes{Alarm: true}.Build),
 		Killers: []string{"slow_release: false loss"}},
 	{Name: "a lock that claims to renew and does not",
 		Build: always(Rung("gold")),
@@ -30,8 +30,8 @@ var written = []Mutant{
 	{Name: "a majority that keeps what it got in vain",
 		Nodes: 5, Build: always(majority{need: 3, keeps: true}.build),
 		Killers: []string{"nodes_down: orphaned"}},
-	{Name: "a lock whose renewal waits for its answer forever",
-		Build:   always(renewsForever),
+	{Name: "a lock whose renewal waits for its answer for two leases",
+		Build:   always(Mistakes{Endless: true}.Build),
 		Killers: []string{"renewal_hangs: two holders"}},
 	{Name: "a lock that sent two PINGs beside its first command",
 		Build:   func() lock.Build { return Beside(1, "PING")(Rung("diamond")) },
@@ -41,11 +41,11 @@ var written = []Mutant{
 		Nodes: 5, Build: func() lock.Build { return knowsClosed()(Rung("redlock")) },
 		Killers: []string{"node_restart: two holders"}},
 	{Name: "a lock that sleeps on after its deadline",
-		Build:   always(waiting(0, 2*time.Second)),
+		Build:   always(Mistakes{Sleeps: 2 * time.Second}.Build),
 		Killers: []string{"prompt_answers: hangs", "prompt_wake: late wake-up"},
 		Spares:  []string{"prompt_wake: thundering herd"}},
 	{Name: "a Lock that says yes when its deadline has passed",
-		Build:   always(yesAtDeadline),
+		Build:   always(Mistakes{Yes: true}.Build),
 		Killers: []string{"lost_reply: false success", "nested: self-deadlock"}},
 
 	// Habits of libraries.
@@ -157,7 +157,7 @@ var written = []Mutant{
 		Says: "a call never returns: the scenario did not end within 2h0m0s of" +
 			" virtual time"},
 	{Name: "a lock that gives up after 50 attempts",
-		Build: always(waiting(50, 100*time.Millisecond)),
+		Build: always(Mistakes{Sleeps: 100 * time.Millisecond, Attempts: 50}.Build),
 		Says: "B's Lock gives up after 5.050 s, long before its deadline of 10m0s:" +
 			" too many attempts",
 		In: "hung_worker"},
