@@ -20,6 +20,7 @@ import (
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/jobs"
 	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
 // Exit statuses.
@@ -113,7 +114,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 		return *f.File == "" || f.File == &o.json && o.alone()
 	})
 	for _, output := range files {
-		if err := replace(*output.File, nil); err != nil {
+		if err := recording.Replace(*output.File, nil); err != nil {
 			return err
 		}
 	}
@@ -155,7 +156,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 			err = fmt.Errorf("%w; %s is not written", err, *output.File)
 			continue
 		}
-		err = replace(*output.File, func(w io.Writer) error {
+		err = recording.Replace(*output.File, func(w io.Writer) error {
 			return output.Write(*report, w)
 		})
 	}
