@@ -191,10 +191,7 @@ var _ = in(Sharing, "downgrade", Scenario{
 	Invariants: []string{TwoHolders, SelfDeadlock},
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
-	until, reads := 8*second, false
-	if s.offers(Renewal) {
-		until = 15 * second
-	}
+	until, reads := s.works(8*second, 15*second), false
 	s.play(func() {
 		a.begins()
 		a.at(1500 * time.Millisecond)
