@@ -47,17 +47,6 @@ type Mistakes struct {
 	Attempts int           // such a waiter gives up after so many; 0: it doesn't
 }
 
-// Soaked are the locks that a soak knows by name.
-var Soaked = map[string]Mistakes{
-	"none":             {},
-	"lease_from_reply": {FromReply: true},
-	"blind_release":    {Blind: true},
-	"endless_renewal":  {Endless: true},
-	"deaf_waiter":      {Deaf: true},
-	"no_lease":         {NoLease: true},
-	"early_token":      {Early: true},
-}
-
 var (
 	compareAndDelete = redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then
 return redis.call('DEL', KEYS[1]) end return 0`)

@@ -124,19 +124,6 @@ var written = []Mutant{
 	{Name: "the time that the majority took is not counted",
 		Build: always(majority{need: 2, believeLate: true}.build),
 		Walk:  &Walk{Breaks: explore.FalseSuccess, Right: majority{need: 2}.build, Bounds: explore.Bounds{Clients: 1, Nodes: 3, Expiries: 1}}},
-	// Locks that a soak catches, because their mistake needs time, or a process.
-	{Name: "the lease counts from when the reply came",
-		Soak: &Soak{"lease_from_reply", "delay", "20s", "two holders|lost update"}},
-	{Name: "the release deletes without comparing",
-		Soak: &Soak{Name: "blind_release", Breaks: "two holders|lost update"}},
-	{Name: "the lease is given up only when the server says so",
-		Soak: &Soak{Name: "endless_renewal", Breaks: "two holders|lost update"}},
-	{Name: "a waiter asks on after its deadline",
-		Soak: &Soak{"deaf_waiter", "pause-all", "10s", "late return"}},
-	{Name: "the key has no TTL",
-		Soak: &Soak{"no_lease", "kill", "10s", "left behind"}},
-	{Name: "a waiter takes its fencing token when it comes",
-		Soak: &Soak{"early_token", "stop", "10s", "token not rising"}},
 
 	// Locks that no scenario can be run with.
 	{Name: "a lock that leaks a goroutine",
