@@ -143,15 +143,6 @@ func rows(reports []scenarios.Report) string {
 	return text.String()
 }
 
-// A script that is remembered from another scenario is not executed again.
-func TestRememberedScriptsChangeNoTimeline(t *testing.T) {
-	locktest.Long(t, "it runs every scenario twice")
-	rung := locktest.Find(t, "reentrant/fair")
-	options := append(locktest.Options(rung), scenarios.Worlds(0, 0))
-	assert.Equal(t, scenarios.Run(t, rung.Build, append(options, scenarios.Executed())...),
-		scenarios.Run(t, rung.Build, options...))
-}
-
 // What a run prints to declare must pass when it is declared, whatever it follows from.
 func TestARunPassesWhenAllThatItHasBrokenIsDeclared(t *testing.T) {
 	var broken []lock.Flaw
