@@ -387,11 +387,7 @@ func (a *actor) granted(ok bool) {
 
 // enter has the owner believe that it holds this side of the lock.
 func (a *actor) enter() {
-	if a == a.reads {
-		a.holding = a.process.EnterSharedAs(a.owner, a.lost())
-	} else {
-		a.holding = a.process.EnterAs(a.owner, a.lost())
-	}
+	a.holding = a.process.EnterAs(a.owner, a == a.reads, a.lost())
 }
 
 // given keeps the books when a release is called. A writer may remain as a reader, if it
@@ -408,12 +404,7 @@ func (a *actor) given() {
 }
 
 // lost is the channel of the newest acquisition, nil when the lock offers none.
-func (a *actor) lost() <-chan struct{} {
-	if l, ok := a.writes.lock.(lock.LossNotifier); ok {
-		return l.Lost()
-	}
-	return nil
-}
+func (a *actor) lost() <-chan struct{} { return lab.Lost(a.writes.lock) }
 
 // release calls Unlock. Where faults were added, a client may not have got what its
 // script releases.
@@ -444,12 +435,7 @@ func (a *actor) releaseWith(ctx context.Context) error {
 }
 
 // token is the fencing token, 0 when the lock offers none.
-func (a *actor) token() uint64 {
-	if l, ok := a.lock.(lock.Fenced); ok {
-		return l.Token()
-	}
-	return 0
-}
+func (a *actor) token() uint64 { return lab.Token(a.lock) }
 
 // fenced says whether the lock offers fencing tokens.
 func (a *actor) fenced() bool {

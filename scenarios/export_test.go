@@ -8,9 +8,6 @@ import (
 	"github.com/lockladder/lockladder/scenarios/swarm"
 )
 
-// Executed has every script executed, and none remembered.
-func Executed() Option { return func(s *settings) { s.scripts = nil } }
-
 // Most is how many things happen in a second before the lock counts as stuck.
 func Most(n int) Option { return func(s *settings) { s.most = n } }
 

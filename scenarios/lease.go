@@ -99,10 +99,7 @@ var _ = in(Leasing, "fixed_lease", Scenario{
 				" and A's lease was to be %v", after.Seconds(), s.lease())
 		}
 		b.at(15 * second)
-		if told == 0 || told > b.grantedAt+s.sooner(0, second) {
-			b.report(NotTold, "B holds the lock since %.3f, and A was"+
-				" not told when its lease ended", b.grantedAt.Seconds())
-		}
+		b.judgeNotice(told, b.grantedAt)
 		b.release()
 	})
 	s.judge(true, WrongLease)

@@ -167,10 +167,7 @@ var _ = in(Sharing, "reader_overrun", Scenario{
 			return
 		}
 		b.at(31 * second)
-		if told == 0 || told > b.grantedAt+s.sooner(0, second) {
-			b.report(NotTold, "B writes since %.3f, and A, which reads, was"+
-				" not told when its lease ended", b.grantedAt.Seconds())
-		}
+		b.judgeNotice(told, b.grantedAt)
 		b.release()
 	}, c.comesFree(32*second, s.patience(second), "B has unlocked, and A's read lock is"+
 		" long over"))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -35,17 +36,10 @@ func (a *actor) warmReads(l lock.Lock) error {
 	return nil
 }
 
-// readOnly is the read side of a lock, as a lock.
-type readOnly struct{ of lock.ReadWrite }
-
-func (r readOnly) Lock(ctx context.Context) error            { return r.of.RLock(ctx) }
-func (r readOnly) TryLock(ctx context.Context) (bool, error) { return r.of.TryRLock(ctx) }
-func (r readOnly) Unlock(ctx context.Context) error          { return r.of.RUnlock(ctx) }
-
-// readSide is readOnly of an actor's lock, which it gets later.
+// readSide is the read side of an actor's lock, which it gets later.
 type readSide struct{ of *part }
 
-func (r readSide) side() readOnly { return readOnly{r.of.writes.readWrite()} }
+func (r readSide) side() lab.ReadSide { return lab.ReadSide{Of: r.of.writes.readWrite()} }
 
 func (r readSide) Lock(ctx context.Context) error            { return r.side().Lock(ctx) }
 func (r readSide) TryLock(ctx context.Context) (bool, error) { return r.side().TryLock(ctx) }
@@ -197,10 +191,7 @@ var _ = in(Sharing, "downgrade", Scenario{
 	Invariants: []string{TwoHolders, SelfDeadlock},
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
-	until, reads := 8*second, false
-	if s.offers(Renewal) {
-		until = 15 * second
-	}
+	until, reads := s.works(8*second, 15*second), false
 	s.play(func() {
 		a.begins()
 		a.at(1500 * time.Millisecond)

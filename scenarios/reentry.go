@@ -184,10 +184,7 @@ var _ = in(Reentrant, "failed_inner_unlock", Scenario{
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
 	// A lock that isn't renewed must live until B has tried.
-	tries, leaves := 12*second, 14*second
-	if !s.offers(Renewal) {
-		tries, leaves = 4*second, 5*second
-	}
+	tries, leaves := s.works(4*second, 12*second), s.works(5*second, 14*second)
 	failed, done := false, false
 	s.play(func() {
 		a.begins()
@@ -222,10 +219,7 @@ var _ = in(Reentrant, "held_token", Scenario{
 	Invariants: []string{TwoHolders, FalseSuccess},
 	readable:   "the server doesn't show whose lock it is right after a call",
 }, func(s *S) {
-	works := 5 * second
-	if s.offers(Renewal) {
-		works = 15 * second
-	}
+	works := s.works(5*second, 15*second)
 	a, b := s.actor("A"), s.actor("B")
 	refused := false
 	s.play(func() {
@@ -269,12 +263,19 @@ func (s *S) leavesBehind(evicts bool) {
 	a := s.actor("A")
 	s.start()
 	a.Fault(lab.Acquire, a.grants, lab.Fault{LoseReply: true})
-	s.run(func() {
-		a.at(0)
-		granted, _ := a.try()
+	s.triesTwice(a, func() {
 		if evicts {
 			a.Step("evicts", func() { s.everyNode((*lab.Node).Evict) })
 		}
+	})
+}
+
+// triesTwice has A ask once more, after something else, if it wasn't granted the lock.
+func (s *S) triesTwice(a *actor, between func()) {
+	s.run(func() {
+		a.at(0)
+		granted, _ := a.try()
+		between()
 		if granted || a.enterAgain(lease+second) {
 			a.release()
 		}
@@ -296,13 +297,5 @@ func (s *S) lateAndLeft() {
 	for i := range s.settings.nodes {
 		a.Fault(lab.Acquire, a.acquires+1+i, lab.Fault{Refuse: true, IfSent: true})
 	}
-	s.run(func() {
-		a.at(0)
-		granted, _ := a.try()
-		a.Step("goes on", func() { a.Always(lab.Fault{}) })
-		if granted || a.enterAgain(lease+second) {
-			a.release()
-		}
-	})
-	s.judge(true, SelfDeadlock)
+	s.triesTwice(a, func() { a.Step("goes on", func() { a.Always(lab.Fault{}) }) })
 }

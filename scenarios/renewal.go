@@ -71,6 +71,15 @@ func (s *S) judgeTold(arose bool) {
 	}
 }
 
+// judgeNotice judges when A was told, whose lease has ended and who has lost the lock to
+// this actor.
+func (a *actor) judgeNotice(told, ends time.Duration) {
+	if told == 0 || told > ends+a.run.sooner(0, second) {
+		a.report(NotTold, "%s holds the lock since %.3f, and A was not told when its lease"+
+			" ended, at %.3f", a.Name, a.grantedAt.Seconds(), ends.Seconds())
+	}
+}
+
 // losesLock runs lost_lease_told with a holder of either kind.
 func (s *S) losesLock(a *actor) {
 	s.operates("deletes", s.deleteLock, afterRenewal)
@@ -136,10 +145,7 @@ func (a *actor) unlocksInVain() {
 
 // locksAgain is a section that begins at a moment, longer than a lease if that is renewed.
 func (a *actor) locksAgain(moment time.Duration) {
-	works := 8 * second
-	if a.run.offers(Renewal) {
-		works = 2 * lease
-	}
+	works := a.run.works(8*second, 2*lease)
 	a.at(moment)
 	a.locksInTime()
 	a.at(moment + works)
@@ -147,6 +153,14 @@ func (a *actor) locksAgain(moment time.Duration) {
 		a.report(FalseLoss, "nothing was in the way of the renewal of A's second lock, and its"+
 			" Unlock returns ErrNotHeld")
 	}
+}
+
+// works is how long a holder works: longer than a lease if that is renewed.
+func (s *S) works(brief, long time.Duration) time.Duration {
+	if s.offers(Renewal) {
+		return long
+	}
+	return brief
 }
 
 // locksInTime takes a lock that is free, within a lease.
@@ -364,11 +378,7 @@ func (s *S) holderIsCutOff(cut time.Duration, slow lab.Call) {
 			ends = b.grantedAt
 		}
 		b.work(30 * second)
-		if told == 0 || told > ends+s.sooner(0, second) {
-			b.report(NotTold, "B holds the lock since %.3f, and A was not"+
-				" told when its lease ended, at %.3f",
-				b.grantedAt.Seconds(), ends.Seconds())
-		}
+		b.judgeNotice(told, ends)
 		b.release()
 	})
 	s.judge(b.has(), NotTold)

@@ -450,10 +450,7 @@ func (s *S) waiterMeetsErrors() {
 
 // fills runs full_server with a holder of either kind.
 func (s *S) fills(a *actor) {
-	works := 5 * second
-	if s.offers(Renewal) {
-		works = 15 * second
-	}
+	works := s.works(5*second, 15*second)
 	s.operates("fills the memory", func() { s.everyNode((*lab.Node).Fill) }, second, a.has)
 	s.play(func() {
 		a.begins()

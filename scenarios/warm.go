@@ -56,7 +56,7 @@ func (a *actor) warmUp() error {
 	}
 	side := l
 	if a.Name == a.run.settings.reader {
-		side = readOnly{l.(lock.ReadWrite)}
+		side = lab.ReadSide{Of: l.(lock.ReadWrite)}
 	}
 	for _, work := range []time.Duration{lease * 2 / 5, 0} {
 		if err := a.rehearse(side, work); err != nil {

@@ -24,13 +24,25 @@ type subject struct {
 // onPurpose begins the names of the locks that are wrong on purpose.
 const onPurpose = "wrong/"
 
+// soaked are the locks that are wrong on purpose, because their mistake needs time, or a
+// process: a scenario doesn't show it.
+var soaked = map[string]wrong.Mistakes{
+	"none":             {},
+	"lease_from_reply": {FromReply: true},
+	"blind_release":    {Blind: true},
+	"endless_renewal":  {Endless: true},
+	"deaf_waiter":      {Deaf: true},
+	"no_lease":         {NoLease: true},
+	"early_token":      {Early: true},
+}
+
 // findSubject returns the lock of that name. Its error lists the valid names.
 func findSubject(name string) (subject, error) {
 	if mistake, ok := strings.CutPrefix(name, onPurpose); ok {
-		m, ok := wrong.Soaked[mistake]
+		m, ok := soaked[mistake]
 		if !ok {
 			return subject{}, fmt.Errorf("there is no wrong lock %q, they are %s",
-				name, onPurpose+strings.Join(slices.Sorted(maps.Keys(wrong.Soaked)),
+				name, onPurpose+strings.Join(slices.Sorted(maps.Keys(soaked)),
 					", "+onPurpose))
 		}
 		return subject{Rung: ladder.Rung{Name: name, Nodes: 1, Build: m.Build,

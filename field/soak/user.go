@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -68,7 +69,7 @@ func (u *user) once(key string) error {
 	}
 	rw, shares := l.(lock.ReadWrite)
 	if shares = shares && u.rng.IntN(3) > 0; shares {
-		l = readers{rw}
+		l = lab.ReadSide{Of: rw}
 	}
 	granted, over, err := u.acquire(l, key, op, patience)
 	if err != nil {
@@ -82,24 +83,14 @@ func (u *user) once(key string) error {
 	return err
 }
 
-// readers is the read side of a lock that readers share, as a lock.
-type readers struct{ of lock.ReadWrite }
-
-func (r readers) TryLock(ctx context.Context) (bool, error) {
-	return r.of.TryRLock(ctx)
-}
-
-func (r readers) Lock(ctx context.Context) error   { return r.of.RLock(ctx) }
-func (r readers) Unlock(ctx context.Context) error { return r.of.RUnlock(ctx) }
-
 // loss returns a channel that is closed when the lease is gone. It is asked for
 // at each look: a lock may compare the clock then.
 type loss func() <-chan struct{}
 
 // lossOf is what the lock says, or, of a lock that says nothing, over.
 func lossOf(l lock.Lock, over <-chan struct{}) loss {
-	if shared, ok := l.(readers); ok {
-		l = shared.of
+	if shared, ok := l.(lab.ReadSide); ok {
+		l = shared.Of
 	}
 	if notifier, ok := l.(lock.LossNotifier); ok {
 		return notifier.Lost
@@ -156,9 +147,7 @@ func (u *user) section(l lock.Lock, key string, shared bool, lost loss) error {
 		u.number)
 	e := Event{Worker: u.orders.Worker, Life: u.orders.Life,
 		Goroutine: u.g, Key: key, Section: name, Shared: shared}
-	if fenced, ok := l.(lock.Fenced); ok {
-		e.Token = fenced.Token()
-	}
+	e.Token = lab.Token(l)
 	at := func(kind Kind) Event {
 		e := e
 		e.Kind = kind

@@ -401,17 +401,9 @@ func (c *Client) Until(event func() bool, patience time.Duration) {
 }
 
 // EnterAs records that an owner in the client believes to hold the lock, until
-// LeaveAs, the client's death, or until the channel tells that the lease is gone.
-func (c *Client) EnterAs(owner string, lost <-chan struct{}) *history.Holding {
-	return c.enter(owner, false, lost)
-}
-
-// EnterSharedAs is EnterAs for an owner that reads: others may read with it.
-func (c *Client) EnterSharedAs(owner string, lost <-chan struct{}) *history.Holding {
-	return c.enter(owner, true, lost)
-}
-
-func (c *Client) enter(owner string, shared bool, lost <-chan struct{}) *history.Holding {
+// LeaveAs, the client's death, or until the channel tells that the lease is gone. One
+// that reads shares it: others may read with it.
+func (c *Client) EnterAs(owner string, shared bool, lost <-chan struct{}) *history.Holding {
 	w := c.world
 	h := w.log.Enter(c.Name, owner, c, shared, lost)
 	if !w.nodes[0].SeesGrants() {

@@ -33,38 +33,6 @@ func plays(t *testing.T, script func(w *lab.World, a *lab.Client, rdb redis.Univ
 	}))
 }
 
-func TestACommandAndAMessageAreOnTheirWayForTheLatency(t *testing.T) {
-	plays(t, func(w *lab.World, a *lab.Client, rdb redis.UniversalClient) {
-		rdb.Set(w.Context(), key, "a", 0)
-		assert.Equal(t, 20*time.Millisecond, w.Now())
-		assert.Equal(t, 10*time.Millisecond, w.Timeline()[0].At)
-
-		pubsub := rdb.Subscribe(w.Context(), "news")
-		defer pubsub.Close()
-		_, err := pubsub.Receive(w.Context())
-		require.NoError(t, err)
-		b := w.Client("B")
-		published := w.Now()
-		b.Go(func() { b.Env(key).Nodes[0].Publish(w.Context(), "news", "one") })
-		_, err = pubsub.Receive(w.Context())
-		require.NoError(t, err)
-		assert.Equal(t, 20*time.Millisecond, w.Now()-published)
-	})
-}
-
-// The node's clock gains a second in ten, so a lease of ten seconds ends early.
-func TestANodesClockCanRunAtAnotherRate(t *testing.T) {
-	plays(t, func(w *lab.World, a *lab.Client, rdb redis.UniversalClient) {
-		w.Node(0).Drift(1.1)
-		rdb.Set(w.Context(), key, "a", 10*time.Second)
-		assert.InDelta(t, 10/1.1-0.01, w.Node(0).LeaseLeft().Seconds(), 0.01)
-		a.Sleep(9 * time.Second)
-		assert.False(t, w.Node(0).Free())
-		a.Sleep(200 * time.Millisecond)
-		assert.True(t, w.Node(0).Free())
-	})
-}
-
 func TestAServerEvictsEveryKeyButTheLocks(t *testing.T) {
 	plays(t, func(w *lab.World, _ *lab.Client, rdb redis.UniversalClient) {
 		rdb.MSet(w.Context(), key, "a", "beside", "b")

@@ -245,15 +245,8 @@ func (o *Owner) alone() way { return way{o.Lock, o.enters, o.leaves} }
 
 func (o *Owner) shared() way {
 	enters := func() { o.GrantedAt = o.scenario.Now() }
-	return way{reader{o.ReadWrite()}, enters, func() {}}
+	return way{lab.ReadSide{Of: o.ReadWrite()}, enters, func() {}}
 }
-
-// reader is a lock as its readers call it.
-type reader struct{ lock.ReadWrite }
-
-func (r reader) Lock(ctx context.Context) error            { return r.RLock(ctx) }
-func (r reader) TryLock(ctx context.Context) (bool, error) { return r.TryRLock(ctx) }
-func (r reader) Unlock(ctx context.Context) error          { return r.RUnlock(ctx) }
 
 func (o *Owner) acquire(ctx context.Context, as way) error {
 	o.Step(o.Name+" locks", func() { o.Begin(lab.Acquire) })
@@ -324,12 +317,7 @@ func (o *Owner) Leave() {
 }
 
 // Lost is the channel of the newest grant, nil of a lock that tells no loss.
-func (o *Owner) Lost() <-chan struct{} {
-	if l, ok := o.Lock.(lock.LossNotifier); ok {
-		return l.Lost()
-	}
-	return nil
-}
+func (o *Owner) Lost() <-chan struct{} { return lab.Lost(o.Lock) }
 
 // LostNow says whether the owner is told now that its lease is gone.
 func (o *Owner) LostNow() bool {
@@ -342,9 +330,4 @@ func (o *Owner) LostNow() bool {
 }
 
 // Token is the fencing token of the newest grant, 0 of a lock that has none.
-func (o *Owner) Token() uint64 {
-	if l, ok := o.Lock.(lock.Fenced); ok {
-		return l.Token()
-	}
-	return 0
-}
+func (o *Owner) Token() uint64 { return lab.Token(o.Lock) }

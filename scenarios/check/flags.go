@@ -9,6 +9,7 @@ import (
 	"os"
 	"regexp"
 
+	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -88,8 +89,10 @@ func parse(args []string, log io.Writer) (o orders, err error) {
 	if o.atOnce < 1 {
 		return o, fmt.Errorf("-parallel %d: one scenario is the least", o.atOnce)
 	}
-	if err := writable(o.html); err != nil {
-		return o, fmt.Errorf("-html %w", err)
+	if o.html != "" {
+		if err := recording.Replace(o.html, nil); err != nil {
+			return o, fmt.Errorf("-html: %w", err)
+		}
 	}
 	if o.run != "" {
 		which, err := regexp.Compile(o.run)

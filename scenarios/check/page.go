@@ -1,43 +1,16 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/site"
+	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// writable says why a file can't be written, before minutes have passed. It leaves
-// nothing behind.
-func writable(file string) error {
-	if file == "" {
-		return nil
-	}
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: this is not a file", file)
-	}
-	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
-		return fmt.Errorf("%s: there is no directory %s", file, filepath.Dir(file))
-	}
-	beside, err := createBeside(file)
-	if err != nil {
-		return err
-	}
-	return errors.Join(beside.Close(), os.Remove(beside.Name()))
-}
-
-// createBeside creates a file in the directory of another one.
-func createBeside(file string) (*os.File, error) {
-	return os.CreateTemp(filepath.Dir(file), ".check-*.html")
-}
-
-// writeHTML writes the results as a page. A file that is there is replaced when the
-// new one is complete.
+// writeHTML writes the results as a page.
 func (c *checking) writeHTML(took time.Duration) error {
 	which := "All scenarios"
 	if c.run != "" {
@@ -65,17 +38,5 @@ func (c *checking) writeHTML(took time.Duration) error {
 			page.Broken = append(page.Broken, r.Recording(c.lockName))
 		}
 	}
-	file, err := createBeside(c.html)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", c.html, err)
-	}
-	err = errors.Join(page.Write(file), file.Chmod(0o644), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), c.html)
-	}
-	if err != nil {
-		os.Remove(file.Name())
-		return fmt.Errorf("write %s: %w", c.html, err)
-	}
-	return nil
+	return recording.Replace(c.html, page.Write)
 }

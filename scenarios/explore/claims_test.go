@@ -20,23 +20,6 @@ import (
 
 // The claims of the articles, settled by running them: docs/sources.md.
 
-func TestClaimWhenATimestampLockExpiresOneClientAloneTakesItOver(t *testing.T) {
-	t.Parallel()
-	timestamp := locktest.Find(t, "silver/timestamp")
-	bounds := explore.Bounds{LeaseInValue: locktest.Deadline,
-		Programs: []explore.Program{explore.Once}}
-
-	report := explore.Run(t, wrong.AfterADeath(timestamp.Build), bounds)
-	_, two := report.Failure(explore.TwoHolders)
-	assert.True(t, report.Exhausted())
-	assert.False(t, two, "no schedule lets two take over: %s", report)
-
-	report = explore.Run(t, wrong.AfterADeath(wrong.TakesOverBlindly),
-		bounds)
-	_, two = report.Failure(explore.TwoHolders)
-	assert.True(t, two, "without the comparison two do: %s", report)
-}
-
 func TestClaimTheLoserOfATakeoverOverwritesTheWinnersDeadline(t *testing.T) {
 	timestamp := locktest.Find(t, "silver/timestamp")
 	built := 0

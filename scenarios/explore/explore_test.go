@@ -170,12 +170,6 @@ func TestALockThatCantBeExploredIsRefused(t *testing.T) {
 	}
 }
 
-func TestALockThatLeaksIsAnError(t *testing.T) {
-	assert.ErrorIs(t, refused(t, twisted(func(context.Context, lock.Env) {
-		go func() { select {} }()
-	}), Bounds{Clients: 1, Programs: []Program{Once}}, ""), order.ErrLeak)
-}
-
 func TestALockThatHoldsAMutexOverACommandIsAnError(t *testing.T) {
 	locktest.Long(t, "such a lock is noticed after seconds of real time")
 	t.Parallel()

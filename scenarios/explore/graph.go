@@ -64,8 +64,7 @@ type graph struct {
 	all    []*state
 	next   int // before it no state has anything left to do
 
-	reduced  bool // see explore
-	inferred int  // edges known from other edges
+	reduced bool // see explore
 }
 
 func newGraph(reduced bool) *graph {
@@ -180,7 +179,6 @@ func (g *graph) infer(s *state) {
 		parts := slices.Clone(s.parts)
 		parts[0], parts[part] = e.rest, e.client
 		if to := g.find(parts); to != nil {
-			g.inferred++
 			g.join(s, edge{action: a, to: to.number, broken: e.broken, asked: e.asked})
 		}
 	}

@@ -156,7 +156,7 @@ func (p *player) granted(how string) {
 	p.run.granted = p.run.granted || p.program == p.run.program
 	p.depth++
 	if p.depth == 1 {
-		p.holding = p.EnterAs(p.owner, p.lost())
+		p.holding = p.EnterAs(p.owner, false, lab.Lost(p.lock))
 	}
 	p.note("%s", how)
 	if !p.ownsLock() {
@@ -167,7 +167,7 @@ func (p *player) granted(how string) {
 
 // believeToRead counts the player among the readers.
 func (p *player) believeToRead() {
-	p.holding = p.EnterSharedAs(p.owner, p.lost())
+	p.holding = p.EnterAs(p.owner, true, lab.Lost(p.lock))
 }
 
 // refusedBy keeps what a call returned that did not grant the lock.
@@ -190,18 +190,10 @@ func (p *player) awaitChange() {
 	p.await()
 }
 
-// lost is closed when the lease is gone, if the lock tells that.
-func (p *player) lost() <-chan struct{} {
-	if l, ok := p.lock.(lock.LossNotifier); ok {
-		return l.Lost()
-	}
-	return nil
-}
-
 // told says whether the lock has told that the lease is gone.
 func (p *player) told() bool {
 	select {
-	case <-p.lost():
+	case <-lab.Lost(p.lock):
 		p.note("finds Lost closed")
 		return true
 	default:
@@ -228,8 +220,8 @@ func (p *player) write(value, version int) {
 // request sends something to the storage and waits for the answer.
 func (p *player) request(doing string, a *access) answer {
 	a.holding = p.holding
-	if l, ok := p.lock.(lock.Fenced); ok && !p.holding.Shared {
-		a.token = l.Token()
+	if !p.holding.Shared {
+		a.token = lab.Token(p.lock)
 	}
 	p.doing, p.access = doing, a
 	p.notice()

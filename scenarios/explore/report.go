@@ -84,14 +84,13 @@ func (r Report) String() string {
 
 // Walk is what was found with one program.
 type Walk struct {
-	Program  Program
-	Found    map[Invariant]Failure
-	States   int
-	Runs     int  // of the lock's code
-	Steps    int  // actions taken in them
-	Inferred int  // edges known from other edges, see infer
-	Stopped  bool // at Bounds.States, before everything was seen
-	GaveUp   bool // a client has asked as often as Bounds.Attempts
+	Program Program
+	Found   map[Invariant]Failure
+	States  int
+	Runs    int  // of the lock's code
+	Steps   int  // actions taken in them
+	Stopped bool // at Bounds.States, before everything was seen
+	GaveUp  bool // a client has asked as often as Bounds.Attempts
 
 	graph     []*state
 	schedules func() *big.Int // counted once: a large graph takes a second

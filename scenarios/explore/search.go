@@ -33,7 +33,7 @@ func search(r *run) (Walk, error) {
 func (w *walker) walked() Walk {
 	all := w.all
 	walk := Walk{Program: w.run.program, States: len(all), Runs: w.begun, Steps: w.steps,
-		Inferred: w.inferred, Stopped: w.stopped, graph: all}
+		Stopped: w.stopped, graph: all}
 	walk.schedules = sync.OnceValue(func() *big.Int {
 		return count(all, "")
 	})

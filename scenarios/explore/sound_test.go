@@ -3,7 +3,6 @@ package explore
 import (
 	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/locktest"
-	"github.com/lockladder/lockladder/lock"
 )
 
 var long = flag.Bool("sound", false, "hold the search against the plain one with"+
@@ -130,83 +128,6 @@ func through(r *run, walk *Walk, path *[]action, left *[][]action) (quiet bool, 
 			}
 		}
 	}
-}
-
-// An effect that is inferred from another state or from an earlier run of a script is the
-// real one: the graphs are the same, edge by edge.
-func TestWhatIsNotTakenIsKnown(t *testing.T) {
-	locktest.Long(t, "it walks every graph twice")
-	t.Parallel()
-	for _, test := range []struct {
-		rung   string
-		bounds Bounds
-		long   bool
-	}{
-		{"gold", Bounds{Clients: 3, Crashes: 1}, true},
-		{"diamond/watchdog", Bounds{Expiries: 1, Attempts: 1}, false},
-		{"silver", Bounds{Expiries: 1, Crashes: 1}, true},
-		{"gold", Bounds{Clients: 3, Expiries: 1, Attempts: 1}, true},
-		{"diamond/watchdog", Bounds{Expiries: 1, Pauses: 1}, true},
-		{"reentrant/fenced", Bounds{Expiries: 1, Crashes: 1}, true},
-		{"redlock", Bounds{Nodes: 3, Expiries: 1, Attempts: 1}, true},
-		{"platinum", Bounds{LostReplies: 1}, false},
-		{"gold", waiting(Bounds{Timers: 1}), false}, // its pauses differ
-		{"reentrant/notify", waiting(Bounds{LostMessages: 1}), false},
-		{"reentrant/notify", waiting(Bounds{Timers: 1}), true},
-		{"reentrant/fair", waiting(Bounds{LostMessages: 1, LostReplies: 1}), true},
-		{"reentrant/cohort", waiting(Bounds{Owners: 2, GiveUps: 1}), true},
-		{"reentrant/cohort", waiting(Bounds{Expiries: 1}), true},
-	} {
-		t.Run(test.rung, func(t *testing.T) {
-			if test.long && !*long {
-				t.Skip("go test ./scenarios/explore -run NotTaken -sound")
-			}
-			t.Parallel()
-			rung := locktest.Find(t, test.rung)
-			if test.bounds.Programs == nil {
-				test.bounds.Programs = []Program{Once}
-			}
-			require.NotZero(t, sameGraph(t, rung.Build, test.bounds).Inferred)
-		})
-	}
-}
-
-// sameGraph walks a lock's graph with inference, and compares it, edge by edge, with
-// one of which every edge was taken.
-func sameGraph(t *testing.T, build lock.Build, bounds Bounds) Walk {
-	t.Helper()
-	taken, err := explore(t, build, bounds, false, search)
-	require.NoError(t, err)
-	known := Run(t, build, bounds)
-	require.Zero(t, taken.Walks[0].Inferred)
-	a, b := outline(taken.Walks[0]), outline(known.Walks[0])
-	assert.True(t, slices.Equal(a, b), "%d edges were taken one by one, %d are known"+
-		" with inference, or they differ", len(a), len(b))
-	return known.Walks[0]
-}
-
-// waiting are bounds in which the clients call Lock.
-func waiting(b Bounds) Bounds {
-	b.Programs = []Program{Wait}
-	b.Turn = func(key string) string { return lock.SecondKey(key, "turn") }
-	return b
-}
-
-// outline is a graph without its states: its edges, with the invariants they break.
-func outline(w Walk) (lines []string) {
-	order, numbers := w.inBreadth()
-	for i, s := range order {
-		for _, e := range s.edges {
-			line := e.action.write(2)
-			for _, invariant := range Invariants {
-				if _, broken := breaks(e.breaks(w.graph), invariant); broken {
-					line += " " + string(invariant)
-				}
-			}
-			lines = append(lines, fmt.Sprintf("%d %s %d", i, line, numbers[e.to]))
-		}
-	}
-	return lines
 }
 
 // The graph does not depend on how many processors there are.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -125,8 +126,8 @@ func (s *server) serve(r Request) error {
 		s.mu.Unlock()
 		cancel()
 		var lost <-chan struct{}
-		if notifier, ok := l.(lock.LossNotifier); ok && a.Type == Granted {
-			lost = notifier.Lost() // the next call may come with the answer
+		if a.Type == Granted {
+			lost = lab.Lost(l) // the next call may come with the answer
 		}
 		s.answer(a) // whoever doesn't hear it has ended this process
 		if lost != nil {
@@ -190,7 +191,7 @@ func (s *server) call(ctx context.Context, l lock.Lock, r Request) Answer {
 		if !ok {
 			return failed(r.ID, errors.New("this lock has no read side"))
 		}
-		side = readSide{reads}
+		side = lab.ReadSide{Of: reads}
 	}
 	granted := true
 	var err error
@@ -212,19 +213,8 @@ func (s *server) call(ctx context.Context, l lock.Lock, r Request) Answer {
 	case !granted:
 		return Answer{ID: r.ID, Type: Refused}
 	}
-	a := Answer{ID: r.ID, Type: Granted}
-	if fenced, ok := l.(lock.Fenced); ok {
-		a.Token = fenced.Token()
-	}
-	return a
+	return Answer{ID: r.ID, Type: Granted, Token: lab.Token(l)}
 }
-
-// readSide is a lock as its readers call it.
-type readSide struct{ lock.ReadWrite }
-
-func (r readSide) Lock(ctx context.Context) error            { return r.RLock(ctx) }
-func (r readSide) TryLock(ctx context.Context) (bool, error) { return r.TryRLock(ctx) }
-func (r readSide) Unlock(ctx context.Context) error          { return r.RUnlock(ctx) }
 
 // failed is the answer of a call that returned an error.
 func failed(id int, err error) Answer {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
 // Exit statuses.
@@ -96,7 +97,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 		return f.file == "" || f.file == "-"
 	})
 	for _, output := range files {
-		if err := replace(output.file, nil); err != nil {
+		if err := recording.Replace(output.file, nil); err != nil {
 			return err
 		}
 	}
@@ -133,7 +134,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 			err = fmt.Errorf("%w; %s is not written", err, output.file)
 			continue
 		}
-		err = replace(output.file, func(w io.Writer) error {
+		err = recording.Replace(output.file, func(w io.Writer) error {
 			return output.write(*report, w)
 		})
 	}

@@ -10,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
 func TestAReplacementThatFailsAtTheLastStepLeavesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bench.json")
-	require.NoError(t, replace(path, nil))
-	assert.ErrorContains(t, replace(path, func(w io.Writer) error {
+	require.NoError(t, recording.Replace(path, nil))
+	assert.ErrorContains(t, recording.Replace(path, func(w io.Writer) error {
 		require.NoError(t, os.Mkdir(path, 0o755)) // another process was quicker
 		return bench.Report{}.Write(w)
 	}), path)

@@ -37,20 +37,14 @@ type Mistakes struct {
 	ErrorFrees  bool // a release that is answered with an error has released
 	AtOnce      bool // a waiter hardly pauses after an error, and asks again
 	AskOn       bool // a waiter asks on when its caller is gone
+	Alarm       bool // Lost is closed a fifth of a lease after each grant
+	Yes         bool // Lock returns nil when its deadline has passed
 	Behind      bool // Unlock returns before its release is answered
 	Refuse      bool // an error is a refusal
 	LowerCase   bool // the key is the name in lower case
-}
 
-// Soaked are the locks that a soak knows by name.
-var Soaked = map[string]Mistakes{
-	"none":             {},
-	"lease_from_reply": {FromReply: true},
-	"blind_release":    {Blind: true},
-	"endless_renewal":  {Endless: true},
-	"deaf_waiter":      {Deaf: true},
-	"no_lease":         {NoLease: true},
-	"early_token":      {Early: true},
+	Sleeps   time.Duration // a waiter sleeps for so long, and its deadline doesn't wake it
+	Attempts int           // such a waiter gives up after so many; 0: it doesn't
 }
 
 var (
@@ -142,7 +136,11 @@ func (g *guard) Lock(ctx context.Context) error {
 		ctx = context.WithoutCancel(ctx)
 	}
 	if !g.AskOn {
-		return g.poll(ctx)
+		err := g.poll(ctx)
+		if g.Yes && ctx.Err() != nil {
+			return nil
+		}
+		return err
 	}
 	done := make(chan error, 1)
 	go func() { done <- g.poll(context.WithoutCancel(ctx)) }()
@@ -155,6 +153,18 @@ func (g *guard) Lock(ctx context.Context) error {
 }
 
 func (g *guard) poll(ctx context.Context) error {
+	for n := 1; g.Sleeps > 0; n++ {
+		granted, err := g.TryLock(ctx)
+		if granted || err != nil {
+			return err
+		}
+		if time.Sleep(g.Sleeps); n == g.Attempts {
+			return errors.New("too many attempts")
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
 	for {
 		err := lock.Poll(ctx, g.env.Key, g.opts, g.TryLock)
 		if !g.AtOnce || err == nil || lock.Sleep(ctx, g.env.TTL/2000) != nil {
@@ -231,6 +241,9 @@ func (g *guard) watch(sent time.Time) {
 			}
 		}
 	})
+	if g.Alarm {
+		time.AfterFunc(g.env.TTL/5, lose)
+	}
 	deadline := time.AfterFunc(time.Until(sent.Add(g.env.TTL)), func() {
 		if !g.Endless {
 			lose()

@@ -21,7 +21,7 @@ import (
 type Mutant struct {
 	Name string // what is wrong
 
-	// The lock is a rung whose files are edited, or it is written here, or it is a Soak's.
+	// The lock is a rung whose files are edited, or it is written here.
 	Rung  string
 	Edits []Edit
 	Build func() lock.Build
@@ -32,7 +32,6 @@ type Mutant struct {
 	Spares  []string // and which it must not be accused of
 	Row     string   // the bounds of a row of the explorer's, or OneSchedule
 	Walk    *Walk
-	Soak    *Soak
 	Says    string // a line that scenarios.Run prints for the lock's author
 	In      string // the scenario that is enough for it; "": it takes them all
 }
@@ -43,15 +42,6 @@ const OneSchedule = "one schedule"
 // An Edit replaces text that a file of the rung has exactly once, or a file of a
 // package that it shares with others: "internal/waiters/waiters.go".
 type Edit struct{ File, Old, New string }
-
-// A Soak is a run of field/soak that catches the lock, which it knows by a name
-// in Soaked. A run without faults is too long for a test.
-type Soak struct {
-	Name   string
-	Faults string // the only ones
-	Last   string // a duration
-	Breaks string // a regular expression: what the lock breaks
-}
 
 // A Walk is one of the explorer's, in which an invariant breaks. The lock without
 // the mistake is held to the same bounds.

@@ -21,7 +21,7 @@ var written = []Mutant{
 		Build:   always(changed(func(_ bool, err error) (bool, error) { return true, err })),
 		Killers: []string{"crash_holding: false success"}},
 	{Name: "a lock that tells its holder of a loss that is none",
-		Build:   always(alarms),
+		Build:   always(Mistakes{Alarm: true}.Build),
 		Killers: []string{"slow_release: false loss"}},
 	{Name: "a lock that claims to renew and does not",
 		Build: always(Rung("gold")),
@@ -30,8 +30,8 @@ var written = []Mutant{
 	{Name: "a majority that keeps what it got in vain",
 		Nodes: 5, Build: always(majority{need: 3, keeps: true}.build),
 		Killers: []string{"nodes_down: orphaned"}},
-	{Name: "a lock whose renewal waits for its answer forever",
-		Build:   always(renewsForever),
+	{Name: "a lock whose renewal waits for its answer for two leases",
+		Build:   always(Mistakes{Endless: true}.Build),
 		Killers: []string{"renewal_hangs: two holders"}},
 	{Name: "a lock that sent two PINGs beside its first command",
 		Build:   func() lock.Build { return Beside(1, "PING")(Rung("diamond")) },
@@ -41,11 +41,11 @@ var written = []Mutant{
 		Nodes: 5, Build: func() lock.Build { return knowsClosed()(Rung("redlock")) },
 		Killers: []string{"node_restart: two holders"}},
 	{Name: "a lock that sleeps on after its deadline",
-		Build:   always(waiting(0, 2*time.Second)),
+		Build:   always(Mistakes{Sleeps: 2 * time.Second}.Build),
 		Killers: []string{"prompt_answers: hangs", "prompt_wake: late wake-up"},
 		Spares:  []string{"prompt_wake: thundering herd"}},
 	{Name: "a Lock that says yes when its deadline has passed",
-		Build:   always(yesAtDeadline),
+		Build:   always(Mistakes{Yes: true}.Build),
 		Killers: []string{"lost_reply: false success", "nested: self-deadlock"}},
 
 	// Habits of libraries.
@@ -124,19 +124,6 @@ var written = []Mutant{
 	{Name: "the time that the majority took is not counted",
 		Build: always(majority{need: 2, believeLate: true}.build),
 		Walk:  &Walk{Breaks: explore.FalseSuccess, Right: majority{need: 2}.build, Bounds: explore.Bounds{Clients: 1, Nodes: 3, Expiries: 1}}},
-	// Locks that a soak catches, because their mistake needs time, or a process.
-	{Name: "the lease counts from when the reply came",
-		Soak: &Soak{"lease_from_reply", "delay", "20s", "two holders|lost update"}},
-	{Name: "the release deletes without comparing",
-		Soak: &Soak{Name: "blind_release", Breaks: "two holders|lost update"}},
-	{Name: "the lease is given up only when the server says so",
-		Soak: &Soak{Name: "endless_renewal", Breaks: "two holders|lost update"}},
-	{Name: "a waiter asks on after its deadline",
-		Soak: &Soak{"deaf_waiter", "pause-all", "10s", "late return"}},
-	{Name: "the key has no TTL",
-		Soak: &Soak{"no_lease", "kill", "10s", "left behind"}},
-	{Name: "a waiter takes its fencing token when it comes",
-		Soak: &Soak{"early_token", "stop", "10s", "token not rising"}},
 
 	// Locks that no scenario can be run with.
 	{Name: "a lock that leaks a goroutine",
@@ -148,24 +135,16 @@ var written = []Mutant{
 	{Name: "a lock that leaks connections",
 		Build: always(leaksConnections),
 		Says:  "the lock leaks connections: B has 100 open at a node"},
-	{Name: "a lock that holds a mutex over a command",
-		Build: always(holdsMutex),
-		Says: "the lock is stuck: it holds a mutex while it waits for Redis or" +
-			" for time, and another goroutine wants it: "},
 	{Name: "a lock that panics",
 		Build: always(panics),
 		Says: "A panicked in github.com/lockladder/lockladder/internal/locktest/wrong." +
 			"panics.func1: not a lock at all"},
-	{Name: "a lock that is nil",
-		Build: always(func(lock.Env) (lock.Lock, error) { return nil, nil }),
-		Says: "the lock can't be built: build returns neither a lock nor an" +
-			" error"},
 	{Name: "a lock that renews, and waits on after its deadline",
 		Build: always(Mistakes{Deaf: true}.Build),
 		Says: "a call never returns: the scenario did not end within 2h0m0s of" +
 			" virtual time"},
 	{Name: "a lock that gives up after 50 attempts",
-		Build: always(waiting(50, 100*time.Millisecond)),
+		Build: always(Mistakes{Sleeps: 100 * time.Millisecond, Attempts: 50}.Build),
 		Says: "B's Lock gives up after 5.050 s, long before its deadline of 10m0s:" +
 			" too many attempts",
 		In: "hung_worker"},
@@ -173,10 +152,6 @@ var written = []Mutant{
 		Build: always(unreleased),
 		Says: "orphaned: A can't release a lock that it holds, and the server still" +
 			" has it: Unlock returns the lock is not held by this owner"},
-	{Name: "a lock whose time limit is shorter than a round trip",
-		Build: always(hasty),
-		Says: "unavailable: a free lock on a healthy server is not granted to A:" +
-			" acquire \"lock:stock:warm:A\": context deadline exceeded"},
 	{Name: "a lock that asks without end",
 		Build: always(asksWithoutEnd),
 		Says: "the lock is stuck: it sends 20000 commands in a second of" +
