@@ -144,8 +144,8 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 			!a.told():
 			a.suspect(WrongToken, "%s is refused, and the token of the grant that it has is %d"+
 				" after %d", a.owner, a.token(), a.fence)
-		case err == nil && asked.free && s.free() && s.settings.nodes == 1 &&
-			a.metError(asked.at):
+		case err == nil && (asked.free && s.free() || a == a.reads && asked.open && s.open()) &&
+			s.settings.nodes == 1 && a.metError(asked.at):
 			a.suspect(Unavailable, "%s returns false to %s, and the server has answered with"+
 				" an error", step.Verb, a.owner)
 		case s.disturbed() || 0 < step.Within && step.Within <= second:

@@ -100,7 +100,7 @@ func (s *S) mayBe(b *lab.Break) found {
 			"renewal_fails_once: two holders", "overrun_overlap: two holders")
 		add(story.Has(swarm.Full), "full_server: unavailable")
 		f.blameless = story.Has(swarm.Clock, swarm.Stops, swarm.CutOff) || s.downBy(b.At) ||
-			story.Nests() && (story.Fixed || !s.untroubled()) // see lock.FixedLease
+			story.Nests() && !s.untroubled() // see lock.FixedLease
 	case Hangs:
 		add(true, "prompt_answers: hangs")
 	case BusyWaiting:

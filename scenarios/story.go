@@ -188,7 +188,10 @@ func (a *actor) performs(step swarm.Step, storage *lab.Storage) {
 	if a.other != "" {
 		a.callsAlone(ctx, step)
 	} else {
-		a.Step("asks", a.wakes)
+		a.Step("asks", func() {
+			a.wakes()
+			a.calling = true
+		})
 		a.calls(ctx, step)
 		a.Step("rests", a.rests)
 	}
