@@ -54,10 +54,8 @@ func (s *S) disturbed() bool {
 // nodes: each command is sent to one of them.
 func (s *S) fewNodes() bool {
 	return len(s.settings.story.Faults) <= (s.settings.nodes-1)/2 &&
-		!slices.ContainsFunc(s.settings.story.Faults, func(f swarm.Fault) bool {
-			return slices.Contains([]swarm.Kind{swarm.Errors, swarm.Dies, swarm.DiesBefore,
-				swarm.DiesAfter, swarm.Stops, swarm.CutOff}, f.Kind)
-		})
+		!s.settings.story.Has(swarm.Errors, swarm.Dies, swarm.DiesBefore, swarm.DiesAfter,
+			swarm.Stops, swarm.CutOff)
 }
 
 // asked is what is known of an acquire when it is called.
@@ -110,6 +108,9 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 	s := a.run
 	a.Step("judged", func() {
 		a.asking, a.unsure, a.failed = false, err != nil, a.failed || err != nil
+		if granted && (a.depth == 1 || !s.nests()) {
+			a.fence = a.token()
+		}
 		if step.Ended {
 			return // any answer is right
 		}
@@ -121,9 +122,6 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 			a.suspect(SelfDeadlock, "%s is refused again and again for a lock that the server has"+
 				" as its", a.owner)
 			s.doubts[len(s.doubts)-1].Told = true
-		}
-		if granted && (a.depth == 1 || !s.nests()) {
-			a.fence = a.token()
 		}
 		switch {
 		case granted && a.depth > 1 && !s.nests():
@@ -140,9 +138,8 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 				a.token(), a.fence)
 		case granted, errors.Is(err, lock.ErrUpgrade) && a.reads.depth > 0:
 		case errors.Is(err, lock.ErrLost) && a.depth > 0: // told when it enters again
-		case a == a.writes && a.depth > 0 && a.owns() && a.fenced() && a.token() != a.fence &&
-			!a.told():
-			a.suspect(WrongToken, "%s is refused, and the token of the grant that it has is %d"+
+		case a == a.writes && a.fenced() && a.token() != a.fence:
+			a.suspect(WrongToken, "%s is refused, and the token of its newest grant is %d"+
 				" after %d", a.owner, a.token(), a.fence)
 		case err == nil && (asked.free && s.free() || a == a.reads && asked.open && s.open()) &&
 			s.settings.nodes == 1 && a.metError(asked.at):

@@ -311,7 +311,8 @@ func (s *S) extended(client string, before time.Duration) (sent time.Duration) {
 	return sent
 }
 
-// isError says whether a reply is an error that the world has a server answer.
+// isError says whether a reply is an error that the world has a server answer, or in a story
+// that the server doesn't know the script.
 func (s *S) isError(reply string) bool {
 	return slices.ContainsFunc(s.errors, func(e string) bool {
 		return e != "" && strings.HasPrefix(reply, e)

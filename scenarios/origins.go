@@ -87,7 +87,7 @@ func (s *S) mayBe(b *lab.Break) found {
 		f.blameless = !s.offers(LossNotices) || story.Has(swarm.Stops) ||
 			(unsure || story.Fixed) && b.After == history.Removed
 	case FalseSuccess:
-		add(b.Grant, "late_grant: two holders")
+		add(b.Grant && (b.Late || s.settings.nodes > 1), "late_grant: two holders")
 		add(b.Grant && story.Shares(), "two_owners_one_process: foreign release")
 		add(!b.Grant, "unlock_is_no_loss: false success", "unlock_not_held: false success", "unlock_expired: false success",
 			"overrun_release: foreign release", "reader_overrun: false success")

@@ -53,6 +53,7 @@ func (s *S) plays(story swarm.Story) {
 	for _, p := range story.Processes {
 		clients[p.Name].process.Skew = p.Ahead
 	}
+	s.errors = []string{"NOSCRIPT"}
 	for _, f := range story.Faults {
 		s.errors = append(s.errors, f.Reply)
 	}
