@@ -263,10 +263,11 @@ func (a *actor) doubtRelease(c call, err error) {
 // lock as theirs, and had answered each of their commands in time. A holder whose
 // commands are not answered must take its lease for lost early.
 func (s *S) findFalseLosses() {
+	fixed := s.settings.story != nil && s.settings.story.Fixed
 	for _, d := range s.Log().Denied {
 		if !s.exact() || s.troubled(d.Client, d.At) ||
 			s.lease()-(d.At-s.extended(d.Client, d.At)) < s.lease()/10 || s.shared(d.Client) ||
-			s.settings.story != nil && s.settings.story.Fixed && s.believed(d.Owner, d.Entry) > s.lease()*9/10 {
+			fixed && s.believed(d.Owner, d.Entry) > s.lease()*9/10 {
 			continue // what extends a fixed lease doesn't move its end for the holder
 		}
 		s.doubts = append(s.doubts, &lab.Break{Invariant: FalseLoss, At: d.At,

@@ -176,10 +176,7 @@ func (a *actor) performs(step swarm.Step, storage *lab.Storage) {
 		}
 		return
 	}
-	within := step.Within
-	if within == 0 {
-		within = swarm.Patience
-	}
+	within := cmp.Or(step.Within, swarm.Patience)
 	ctx, cancel := a.within(within)
 	defer cancel()
 	if step.Ended {
