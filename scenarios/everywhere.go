@@ -276,13 +276,13 @@ func (s *S) findFalseLosses() {
 	}
 }
 
-// believed is how long an owner had believed that it has the lock, by an entry.
+// believed is how long ago, at an entry, an owner did not yet believe that it has the lock.
 func (s *S) believed(owner string, entry int) time.Duration {
-	granted := entry
-	for granted > 0 && slices.Contains(s.Timeline()[granted-1].Inside, owner) {
-		granted--
+	before := max(entry-1, 0)
+	for before > 0 && slices.Contains(s.Timeline()[before].Inside, owner) {
+		before--
 	}
-	return s.Timeline()[entry].At - s.Timeline()[granted].At
+	return s.Timeline()[entry].At - s.Timeline()[before].At
 }
 
 // shared says whether several owners of a story share a process: the servers say of them
