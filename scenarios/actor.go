@@ -41,6 +41,7 @@ type part struct {
 	phase         time.Duration
 	writes, reads *actor // one for each side of the lock
 	apart         bool   // it lives in a worker
+	calling       bool   // it takes a step of a story
 
 	holding *lab.Holding
 	triedAt time.Duration // when the newest TryLock returned; 0: never

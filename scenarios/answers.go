@@ -40,9 +40,8 @@ func (s *S) disturbed() bool {
 			}
 			began, over = at, f.For+3*lease
 		}
-		lasting := f.Kind == swarm.Full || s.settings.story.Repeats || f.Process != "" && !slices.Contains([]swarm.Kind{
-			swarm.LateRequest, swarm.LateReply, swarm.LostRequest, swarm.LostReply, swarm.Hangs,
-			swarm.ErrorReply}, f.Kind)
+		lasting := s.settings.story.Repeats || slices.Contains([]swarm.Kind{swarm.Full, swarm.Dies,
+			swarm.DiesBefore, swarm.DiesAfter, swarm.Stops, swarm.CutOff}, f.Kind)
 		if f.Kind != swarm.Flush && began <= s.Now() && (lasting || s.Now() <= began+over) {
 			return true
 		}
@@ -54,10 +53,8 @@ func (s *S) disturbed() bool {
 // nodes: each command is sent to one of them.
 func (s *S) fewNodes() bool {
 	return len(s.settings.story.Faults) <= (s.settings.nodes-1)/2 &&
-		!slices.ContainsFunc(s.settings.story.Faults, func(f swarm.Fault) bool {
-			return slices.Contains([]swarm.Kind{swarm.Errors, swarm.Dies, swarm.DiesBefore,
-				swarm.DiesAfter, swarm.Stops, swarm.CutOff}, f.Kind)
-		})
+		!s.settings.story.Has(swarm.Errors, swarm.Dies, swarm.DiesBefore, swarm.DiesAfter,
+			swarm.Stops, swarm.CutOff)
 }
 
 // asked is what is known of an acquire when it is called.
@@ -110,6 +107,9 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 	s := a.run
 	a.Step("judged", func() {
 		a.asking, a.unsure, a.failed = false, err != nil, a.failed || err != nil
+		if granted && (a.depth == 1 || !s.nests()) {
+			a.fence = a.token()
+		}
 		if step.Ended {
 			return // any answer is right
 		}
@@ -122,9 +122,6 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 				" as its", a.owner)
 			s.doubts[len(s.doubts)-1].Told = true
 		}
-		if granted && (a.depth == 1 || !s.nests()) {
-			a.fence = a.token()
-		}
 		switch {
 		case granted && a.depth > 1 && !s.nests():
 			a.depth = 1 // its lease was over, and it has another one
@@ -135,17 +132,13 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 				a.suspect(Orphaned, "%s is granted the lock without a lease", a.owner)
 			}
 			a.judgesToken()
-		case granted && a.depth > 1 && a.fenced() && a.token() != a.fence && a == a.writes:
-			a.suspect(WrongToken, "%s enters again, and its token is %d after %d", a.owner,
-				a.token(), a.fence)
+		case a == a.writes && a.fenced() && a.token() != a.fence:
+			a.suspect(WrongToken, "%s returns %s to %s, and the token of its newest grant is"+
+				" %d after %d", step.Verb, outcomeOf(granted, err), a.owner, a.token(), a.fence)
 		case granted, errors.Is(err, lock.ErrUpgrade) && a.reads.depth > 0:
 		case errors.Is(err, lock.ErrLost) && a.depth > 0: // told when it enters again
-		case a == a.writes && a.depth > 0 && a.owns() && a.fenced() && a.token() != a.fence &&
-			!a.told():
-			a.suspect(WrongToken, "%s is refused, and the token of the grant that it has is %d"+
-				" after %d", a.owner, a.token(), a.fence)
-		case err == nil && asked.free && s.free() && s.settings.nodes == 1 &&
-			a.metError(asked.at):
+		case err == nil && (asked.free && s.free() || a == a.reads && asked.open && s.open()) &&
+			s.settings.nodes == 1 && a.metError(asked.at):
 			a.suspect(Unavailable, "%s returns false to %s, and the server has answered with"+
 				" an error", step.Verb, a.owner)
 		case s.disturbed() || 0 < step.Within && step.Within <= second:
@@ -157,14 +150,11 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 			!errors.Is(err, lock.ErrLost):
 			a.suspect(SelfDeadlock, "%s returns %s to %s, which holds the lock", step.Verb,
 				outcomeOf(granted, err), a.owner)
-		case step.Verb == swarm.TryLock && asked.free && s.free() && !s.somebodyAsks() &&
+		case (step.Verb == swarm.TryLock && asked.free && s.free() && !s.somebodyAsks() ||
+			step.Verb == swarm.TryRLock && asked.open && s.open() && a.writes.depth == 0) &&
 			!s.settings.story.Abandons() && (err == nil || s.healthy() && step.Within == 0):
-			a.suspect(Unavailable, "TryLock returns %s to %s, and the lock is free",
-				outcomeOf(granted, err), a.owner)
-		case step.Verb == swarm.TryRLock && asked.open && s.open() && a.writes.depth == 0 &&
-			!s.settings.story.Abandons() && (err == nil || s.healthy() && step.Within == 0):
-			a.suspect(Unavailable, "TryRLock returns %s to %s, and nobody writes",
-				outcomeOf(granted, err), a.owner)
+			a.suspect(Unavailable, "%s returns %s to %s, and nobody else is in its way",
+				step.Verb, outcomeOf(granted, err), a.owner)
 		case step.Verb == swarm.Lock && a.reads.depth == 0 && s.healthy() &&
 			s.Now()-asked.at < cmp.Or(step.Within, swarm.Patience):
 			a.suspect(Unavailable, "Lock gives up before its context ends: it returns %s to %s",
@@ -271,16 +261,15 @@ func (a *actor) mustNotHaveLost() {
 // executes says whether the server has executed something that the actor's process has sent
 // for the lock, since a moment.
 func (a *actor) executes(since time.Duration) bool {
-	return slices.ContainsFunc(a.run.Timeline(), func(e *lab.Entry) bool {
-		return e.Client == a.Name && e.Sent >= since && a.run.names(e.Command) &&
-			!a.run.isError(e.Reply)
+	return slices.ContainsFunc(a.sentIn(a.run.Timeline()), func(e *lab.Entry) bool {
+		return e.Sent >= since && !a.run.isError(e.Reply)
 	})
 }
 
 // metError says whether the newest reply to the actor's process, since a moment, is an error.
 func (a *actor) metError(since time.Duration) (met bool) {
-	for _, e := range a.run.Timeline() {
-		if e.Client == a.Name && e.Sent >= since && a.run.names(e.Command) {
+	for _, e := range a.sentIn(a.run.Timeline()) {
+		if e.Sent >= since {
 			met = a.run.isError(e.Reply)
 		}
 	}

@@ -45,20 +45,21 @@ func (s *S) findWrongLeases() {
 	}
 }
 
-// findBusyWaiting looks for a process that sends more than each of its owners need to ask
-// each node again and again.
+// findBusyWaiting looks for a process that sends more of a kind of command than each of its
+// owners need to ask each node again and again. An attempt may take several kinds.
 func (s *S) findBusyWaiting() {
 	sent := map[string][]time.Duration{} // in the last second
 	for i, e := range s.Timeline() {
 		if !s.names(e.Command) {
 			continue
 		}
-		last := slices.DeleteFunc(append(sent[e.Client], e.At), func(at time.Duration) bool {
+		kind := e.Client + kindOf(e)
+		last := slices.DeleteFunc(append(sent[kind], e.At), func(at time.Duration) bool {
 			return s.Lasts(e.At-at) > second
 		})
-		if sent[e.Client] = last; len(last) == 100*s.owners(e.Client)*s.settings.nodes {
+		if sent[kind] = last; len(last) == 2*mostAttempts*s.owners(e.Client) {
 			s.doubts = append(s.doubts, &lab.Break{Invariant: BusyWaiting, At: e.At, Entry: i,
-				Event: fmt.Sprintf("%s has sent %d commands in a second", e.Client, len(last))})
+				Event: fmt.Sprintf("%s has sent %d like this in a second", e.Client, len(last))})
 		}
 	}
 }
@@ -109,8 +110,9 @@ func until(leases []history.Lease) (end time.Duration) {
 // rests notes since when none of the owners of the actor's process has the lock or asks
 // for it.
 func (a *actor) rests() {
+	a.calling = false
 	for _, o := range a.run.actors {
-		if o.process == a.process && (o.depth+o.reads.depth > 0 || o.asking || o.reads.asking) {
+		if o.process == a.process && (o.depth+o.reads.depth > 0 || o.calling) {
 			return
 		}
 	}

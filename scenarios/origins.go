@@ -23,6 +23,7 @@ func (s *S) mayBe(b *lab.Break) found {
 	unsure := story.Repeats || story.Has(swarm.LateRequest, swarm.LateReply,
 		swarm.LostReply, swarm.Hangs, swarm.Down, swarm.Stops, swarm.CutOff, swarm.Restart,
 		swarm.Failover)
+	late := b.Late || story.Has(swarm.LateReply, swarm.LateRequest, swarm.CutOff, swarm.Stops)
 	switch b.Invariant {
 	case TwoHolders:
 		add(story.Has(swarm.Restart) || forgets && s.settings.nodes > 1, "node_restart: two holders")
@@ -30,8 +31,7 @@ func (s *S) mayBe(b *lab.Break) found {
 			"reader_failover: two holders")
 		add(story.Has(swarm.Clock), "clock_jump: two holders")
 		add(story.Skewed(), "client_clock_skew: two holders")
-		add(b.Late || story.Has(swarm.LateReply, swarm.LateRequest, swarm.CutOff, swarm.Stops),
-			"late_grant: two holders")
+		add(late, "late_grant: two holders")
 		add(story.Has(swarm.ErrorReply, swarm.Errors, swarm.Down), "nodes_down: two holders")
 		add(b.After == lab.Expired, "overrun_overlap: two holders")
 		add(b.Reads > 0 && s.settings.readers("") == "" && b.At-b.Reads >= lease*9/10,
@@ -87,7 +87,7 @@ func (s *S) mayBe(b *lab.Break) found {
 		f.blameless = !s.offers(LossNotices) || story.Has(swarm.Stops) ||
 			(unsure || story.Fixed) && b.After == history.Removed
 	case FalseSuccess:
-		add(b.Grant, "late_grant: two holders")
+		add(b.Grant && (late || s.settings.nodes > 1), "late_grant: two holders")
 		add(b.Grant && story.Shares(), "two_owners_one_process: foreign release")
 		add(!b.Grant, "unlock_is_no_loss: false success", "unlock_not_held: false success", "unlock_expired: false success",
 			"overrun_release: foreign release", "reader_overrun: false success")
@@ -100,7 +100,7 @@ func (s *S) mayBe(b *lab.Break) found {
 			"renewal_fails_once: two holders", "overrun_overlap: two holders")
 		add(story.Has(swarm.Full), "full_server: unavailable")
 		f.blameless = story.Has(swarm.Clock, swarm.Stops, swarm.CutOff) || s.downBy(b.At) ||
-			story.Nests() && (story.Fixed || !s.untroubled()) // see lock.FixedLease
+			story.Nests() && !s.untroubled() // see lock.FixedLease
 	case Hangs:
 		add(true, "prompt_answers: hangs")
 	case BusyWaiting:

@@ -53,6 +53,7 @@ func (s *S) plays(story swarm.Story) {
 	for _, p := range story.Processes {
 		clients[p.Name].process.Skew = p.Ahead
 	}
+	s.errors = []string{"NOSCRIPT"}
 	for _, f := range story.Faults {
 		s.errors = append(s.errors, f.Reply)
 	}
@@ -175,10 +176,7 @@ func (a *actor) performs(step swarm.Step, storage *lab.Storage) {
 		}
 		return
 	}
-	within := step.Within
-	if within == 0 {
-		within = swarm.Patience
-	}
+	within := cmp.Or(step.Within, swarm.Patience)
 	ctx, cancel := a.within(within)
 	defer cancel()
 	if step.Ended {
@@ -188,7 +186,10 @@ func (a *actor) performs(step swarm.Step, storage *lab.Storage) {
 	if a.other != "" {
 		a.callsAlone(ctx, step)
 	} else {
-		a.Step("asks", a.wakes)
+		a.Step("asks", func() {
+			a.wakes()
+			a.calling = true
+		})
 		a.calls(ctx, step)
 		a.Step("rests", a.rests)
 	}

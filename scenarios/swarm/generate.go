@@ -152,7 +152,7 @@ func (g generator) section() (steps []Step) {
 	lock := Step{Verb: pick(g, TryLock, Lock, Lock),
 		After: pick(g, 0, 0, g.between(0, second), g.between(0, 2*Lease), Lease)}
 	unlock := Unlock
-	if g.offers.Shared && g.chance(0.5) {
+	if g.offers.Shared && g.chance(0.4) {
 		lock.Verb, unlock = pick(g, TryRLock, RLock, RLock), RUnlock
 	}
 	lock.Within, lock.Ended = g.within(), g.chance(0.02)
@@ -173,7 +173,7 @@ func (g generator) section() (steps []Step) {
 		}
 		steps, unlocks = append(steps, lock), append(unlocks, unlock)
 	}
-	for range pick(g, 0, 0, 0, 1, 1, 2) {
+	for range g.writes(unlocks) {
 		steps = append(steps, Step{After: g.work(), Verb: Write, Within: g.work()})
 	}
 	if g.chance(0.1) {
@@ -185,6 +185,18 @@ func (g generator) section() (steps []Step) {
 			Ended: g.chance(0.1)})
 	}
 	return steps
+}
+
+// writes is how often a section writes to the storage. Where some sections only read, those
+// that write do so more often: tokens that fall are seen by a storage that knows greater ones.
+func (g generator) writes(unlocks []Verb) int {
+	switch {
+	case !g.offers.Shared:
+		return pick(g, 0, 0, 0, 1, 1, 2)
+	case slices.Contains(unlocks, Unlock):
+		return pick(g, 1, 1, 2)
+	}
+	return 0
 }
 
 // within is when the context of a call ends, if that isn't as usual: while a command is

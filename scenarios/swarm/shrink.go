@@ -10,16 +10,14 @@ import (
 // round times. It tries the same stories in the same order each time, and ends when no
 // story that is shorter by one change breaks the lock.
 func Shrink(s Story, breaks func(Story) bool) Story {
-	for shorter := true; shorter; {
-		shorter = false
-		for _, candidate := range s.shorter() {
-			if breaks(candidate) {
-				s, shorter = candidate, true
-				break
-			}
+	for {
+		shorter := s.shorter()
+		i := slices.IndexFunc(shorter, breaks)
+		if i < 0 {
+			return s
 		}
+		s = shorter[i]
 	}
-	return s
 }
 
 // shorter are the stories that are shorter by one change, those first that lack the most.
@@ -40,7 +38,7 @@ func (s Story) clone() Story {
 	return s
 }
 
-// without is the story after a change to a copy.
+// with is the story after a change to a copy.
 func (s Story) with(change func(*Story)) Story {
 	s = s.clone()
 	change(&s)

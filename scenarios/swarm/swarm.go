@@ -11,10 +11,7 @@
 // A story is plain data. Package scenarios plays it, in virtual time, and judges it.
 package swarm
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Lease is the lease in which a story's times are told: ten seconds. With another one
 // the whole story is faster or slower.
@@ -116,85 +113,3 @@ type Fault struct {
 
 // OfCommand says whether the fault befalls one command.
 func (f Fault) OfCommand() bool { return f.Nth > 0 }
-
-// Has says whether a fault of one of the kinds is in the story.
-func (s Story) Has(kinds ...Kind) bool {
-	for _, f := range s.Faults {
-		for _, kind := range kinds {
-			if f.Kind == kind {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// Skewed says whether the clocks of processes differ.
-func (s Story) Skewed() bool {
-	for _, p := range s.Processes {
-		if p.Ahead != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// Ends says whether the context of a call has ended before it, or may end in it.
-func (s Story) Ends() bool {
-	return s.hasStep(func(step Step) bool {
-		return step.Ended || step.Within > 0 && step.Verb != Write
-	})
-}
-
-// Abandons says whether a context ends while a call's first command is under way.
-func (s Story) Abandons() bool {
-	return s.hasStep(func(step Step) bool { return 0 < step.Within && step.Within < 5*milli })
-}
-
-func (s Story) hasStep(is func(Step) bool) bool {
-	return slices.ContainsFunc(s.Processes, func(p Process) bool {
-		return slices.ContainsFunc(p.Owners, func(o Owner) bool {
-			return slices.ContainsFunc(o.Steps, is)
-		})
-	})
-}
-
-// Shares says whether several owners share a process.
-func (s Story) Shares() bool {
-	return slices.ContainsFunc(s.Processes, func(p Process) bool {
-		apart := slices.IndexFunc(p.Owners, func(o Owner) bool { return o.Apart })
-		return len(p.Owners) > 2 || len(p.Owners) > 1 && apart < 0
-	})
-}
-
-// Steps is how many things happen in the story.
-func (s Story) Steps() int {
-	steps := len(s.Faults)
-	for _, p := range s.Processes {
-		for _, o := range p.Owners {
-			steps += len(o.Steps)
-		}
-	}
-	return steps
-}
-
-// Nests says whether an owner locks again before it unlocks.
-func (s Story) Nests() bool {
-	for _, p := range s.Processes {
-		for _, o := range p.Owners {
-			depth := 0
-			for _, step := range o.Steps {
-				switch step.Verb {
-				case TryLock, Lock, TryRLock, RLock:
-					depth++
-				case Unlock, RUnlock:
-					depth = max(depth-1, 0)
-				}
-				if depth > 1 {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}

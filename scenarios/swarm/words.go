@@ -65,11 +65,8 @@ func ahead(d time.Duration) string {
 	return seconds(d) + " fast"
 }
 
-// list joins names.
+// list joins several names.
 func list(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
@@ -114,6 +111,7 @@ func (s Step) String() string {
 func (f Fault) String() string {
 	command := fmt.Sprintf("%s's command %d", f.Process, f.Nth)
 	node := fmt.Sprintf("node %d", f.Node+1)
+	reply, _, _ := strings.Cut(f.Reply, " ")
 	at := "At " + seconds(f.At)
 	if f.OfCommand() {
 		at = "After " + command + " was executed"
@@ -130,7 +128,6 @@ func (f Fault) String() string {
 	case Hangs:
 		return fmt.Sprintf("%s is neither executed nor answered.", command)
 	case ErrorReply:
-		reply, _, _ := strings.Cut(f.Reply, " ")
 		return fmt.Sprintf("The server answers %s with the error %s.", command, reply)
 	case DiesBefore:
 		return fmt.Sprintf("%s dies before its command %d.", f.Process, f.Nth)
@@ -144,7 +141,6 @@ func (f Fault) String() string {
 		return fmt.Sprintf("%s %s is cut off from the servers for %s.", at, f.Process,
 			seconds(f.For))
 	case Errors:
-		reply, _, _ := strings.Cut(f.Reply, " ")
 		return fmt.Sprintf("%s the servers answer everything with the error %s for %s.", at,
 			reply, seconds(f.For))
 	case Restart:
