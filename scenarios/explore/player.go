@@ -42,7 +42,8 @@ type player struct {
 	other   lock.Lock // of the other name, with Names
 	holding *lab.Holding
 	depth   int
-	reads   int // how often it is inside as a reader
+	token   uint64 // of its newest grant
+	reads   int    // how often it is inside as a reader
 
 	doing   string      // what it waits for, for people
 	access  *access     // its request that is under way to the storage
@@ -158,8 +159,23 @@ func (p *player) granted(how string) {
 	p.depth++
 	if p.depth == 1 {
 		p.holding = p.EnterAs(p.owner, p.lost())
+		p.rises(how)
 	}
 	p.claims(how)
+}
+
+// rises judges the fencing token of a grant: an earlier one of the owner was lower.
+func (p *player) rises(how string) {
+	l, ok := p.lock.(lock.Fenced)
+	if !ok {
+		return
+	}
+	token := l.Token()
+	if p.token > 0 && token <= p.token {
+		p.run.breaks(FalseSuccess, "%s's %s, with the token %d after %d", p.owner, how,
+			token, p.token)
+	}
+	p.token = token
 }
 
 // claims judges what granted the lock that the calls are about.

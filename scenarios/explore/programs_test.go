@@ -11,6 +11,36 @@ import (
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
+// firstToken is a lock whose grants all have the token of the first.
+type firstToken struct {
+	notifying
+	token uint64
+}
+
+type notifying interface {
+	lock.Lock
+	lock.Fenced
+	lock.LossNotifier
+}
+
+// Token is lock.Fenced's.
+func (f *firstToken) Token() uint64 {
+	if f.token == 0 {
+		f.token = f.notifying.Token()
+	}
+	return f.token
+}
+
+func withFirstToken(build lock.Build) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		l, err := build(env)
+		if err != nil {
+			return nil, err
+		}
+		return &firstToken{notifying: l.(notifying)}, nil
+	}
+}
+
 // A wrong lock is found in bounds in which a right one, and the rung that is nearest to
 // it, are accused of nothing.
 func TestTwoNamesAnErrorReplyAndOneUnlockTooManyFindWrongLocks(t *testing.T) {
@@ -29,6 +59,16 @@ func TestTwoNamesAnErrorReplyAndOneUnlockTooManyFindWrongLocks(t *testing.T) {
 				assert.Empty(t, walk.Found, "%s", report)
 			}
 		}
+	}
+	twice := explore.Bounds{Programs: []explore.Program{explore.Twice}}
+	for build, old := range map[string]bool{"diamond/fenced": false, "reentrant/fenced": true} {
+		lockOf := locktest.Find(t, build).Build
+		if old {
+			lockOf = withFirstToken(lockOf)
+		}
+		report := explore.Run(t, lockOf, twice)
+		_, found := report.Failure(explore.FalseSuccess)
+		assert.Equal(t, old, found, "%s", report)
 	}
 	for mistake, test := range map[string]struct {
 		bounds explore.Bounds

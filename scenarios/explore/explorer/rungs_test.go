@@ -222,7 +222,7 @@ func TestEveryRungBreaksWhatTheTableSays(t *testing.T) {
 	}
 }
 
-// Another name, one Unlock too many and an error reply break nothing that the table doesn't say.
+// The table says what another name, one Unlock too many and an error reply break.
 func TestMoreThanTheStandardPrograms(t *testing.T) {
 	locktest.Long(t, "it walks every row of the table")
 	t.Parallel()
