@@ -10,6 +10,7 @@ import (
 
 const (
 	key      = "lock:stock"
+	other    = "lock:orders" // the second name, with Names
 	lease    = 10 * time.Second
 	attempts = 5 // of a client, when the bounds do not say
 )
@@ -25,15 +26,16 @@ const (
 	Twice  Program = "twice"  // the same again with the same handle
 	Nested Program = "nested" // lock, lock again, read, unlock, write, unlock
 	Wait   Program = "wait"   // Lock, which waits inside, then read, unlock
+	Names  Program = "names"  // lock, lock another name, read, unlock that, write, unlock
+	Extra  Program = "extra"  // lock, read, write, unlock, and one unlock too many
 
 	// Read and Downgrade are for a lock.ReadWrite.
 	Read      Program = "read"      // all but the last read-lock, read, read-unlock
 	Downgrade Program = "downgrade" // lock, read-lock, write, unlock, read, read-unlock
 )
 
-// Programs are all programs, and what Bounds.Programs is by default but for the last
-// three: not every lock waits for messages, or has readers.
-var Programs = []Program{Once, Twice, Nested, Wait, Read, Downgrade}
+// Programs are all programs. The first three are what Bounds.Programs is by default.
+var Programs = []Program{Once, Twice, Nested, Wait, Names, Extra, Read, Downgrade}
 
 // Bounds say how far the explorer goes. An event whose bound is zero does not happen,
 // except where another default is named.
@@ -48,6 +50,7 @@ type Bounds struct {
 	Crashes     int // a client dies; the commands it has sent may still arrive
 	LostReplies int // a command is executed, and its connection breaks
 	Strays      int // a command arrives that its client has given up
+	Errors      int // a server answers a command with an error instead of executing it
 	Pauses      int // a holder's process stops, over a move of the clock
 
 	// LostMessages is how many published messages get lost: with the subscriber's
@@ -99,6 +102,7 @@ func (b *Bounds) adversary() []limit {
 		{&b.LostReplies, "lost reply", "lost replies"},
 		{&b.Strays, "stray command", "stray commands"},
 		{&b.Pauses, "pause", "pauses"},
+		{&b.Errors, "error reply", "error replies"},
 		{&b.LostMessages, "lost message", "lost messages"},
 		{&b.GiveUps, "give-up", "give-ups"},
 	}

@@ -19,7 +19,8 @@ type client struct {
 	commands atomic.Int64 // how many of those were commands
 	acts     atomic.Int64 // see act
 
-	index   int // among the clients
+	index   int    // among the clients
+	name    string // that its program's calls are about: key, or other
 	players []*player
 	refused bool              // see asks
 	history [sha256.Size]byte // stands for all that it was answered, and when
@@ -40,6 +41,7 @@ func (c *client) rewind() {
 	nodes := c.control.world.Nodes
 	c.cold, c.seen = make([]bool, nodes), make([]int, nodes)
 	c.asked, c.owned, c.freed = 0, 0, 0
+	c.name = key
 	c.players, c.refused, c.history = nil, false, [sha256.Size]byte{}
 }
 
@@ -56,20 +58,22 @@ func (c *client) remember(what string, now time.Duration) {
 	h.Sum(c.history[:0])
 }
 
-// owns says whether the lock on a node is the client's and its lease not over.
-func (c *client) owns(node int) bool {
-	log, key := c.control.world.Log(), c.control.world.Keys[0]
+// owns says whether the lock of a name is the client's on a node and its lease not over.
+func (c *client) owns(node int, name string) bool {
+	log, key := c.control.world.Log(), c.control.keys[name]
 	g := log.Grants[place(node, key)]
 	return g != nil && g.Owner == c.Name &&
 		c.control.world.Node(node).Observe(key).Exists && !log.Over(g)
 }
 
-// ownsLock says whether a majority of the nodes has the client's grant, and its
-// lease is not over.
-func (c *client) ownsLock() bool {
+// ownsLock says whether a majority of the nodes has the client's grant of the name that
+// its calls are about, and its lease is not over.
+func (c *client) ownsLock() bool { return c.ownsName(c.name) }
+
+func (c *client) ownsName(name string) bool {
 	var nodes uint64
 	for i := range c.control.world.Nodes {
-		if c.owns(i) {
+		if c.owns(i, name) {
 			nodes |= 1 << i
 		}
 	}

@@ -38,6 +38,10 @@ func (k *conn) Refuse(args []string) string {
 	return ""
 }
 
+// busy is an error that any command may be answered with, and then it has done nothing.
+const busy = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or" +
+	" SHUTDOWN NOSAVE."
+
 func (k *conn) Command(args []string) bool {
 	c, n := k.client, k.Port.Index
 	command := strings.ToUpper(args[0])
@@ -62,15 +66,18 @@ func (k *conn) Command(args []string) bool {
 	// A request that has left its client arrives even when that has died.
 	// Time stands still while commands are sent, so a grant that this one makes
 	// began only now.
-	owned := c.owns(n)
+	owned := c.owns(n, c.name)
 	p.describe()
-	reply := k.Execute(network.Exchange{Args: args, Text: p.text, Sent: sent,
-		Began: time.Now(), Ask: k.ask})
-	k.subscribes(command, args[1:])
+	reply := "-" + busy + "\r\n"
+	if !p.fail {
+		reply = k.Execute(network.Exchange{Args: args, Text: p.text, Sent: sent,
+			Began: time.Now(), Ask: k.ask})
+		k.subscribes(command, args[1:])
+	}
 	c.asked |= 1 << n
 	if owned {
 		c.owned |= 1 << n
-		if !c.owns(n) {
+		if !c.owns(n, c.name) {
 			c.freed |= 1 << n
 		}
 	}

@@ -25,6 +25,7 @@ type controller struct {
 	order.Bubble
 	world   *lab.World
 	clients []*client
+	keys    map[string]string // the key that has the owner of a name
 
 	mu      sync.Mutex
 	waiting []*flight

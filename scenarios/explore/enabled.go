@@ -27,6 +27,11 @@ func (r *run) enabled() []action {
 				continue
 			}
 			actions = append(actions, a)
+			if a.sign == request && r.used.Errors < r.bounds.Errors {
+				failed := a
+				failed.sign = failing
+				lost = append(lost, failed)
+			}
 			if a.sign == reply && r.used.LostReplies < r.bounds.LostReplies {
 				a.sign = lose
 				lost = append(lost, a)

@@ -26,6 +26,7 @@ type flight struct {
 	args  []string
 	raw   string // of a reply
 	lose  bool   // the connection breaks instead
+	fail  bool   // of a request: the node answers with an error
 	drop  bool   // of a message: it never arrives, and the connection lives on
 	early bool   // of a request: it was sent before its process stopped
 	open  chan bool
@@ -42,6 +43,7 @@ type flight struct {
 // and a node.
 func (f *flight) is(a action) bool {
 	return f.sign() == a.sign || f.kind == aReply && a.sign == lose ||
+		f.sign() == request && a.sign == failing ||
 		f.kind == aMessage && (a.sign == cut || a.sign == drop)
 }
 
@@ -130,6 +132,13 @@ func (c *controller) deliver(f *flight) {
 func (c *controller) lose(f *flight) {
 	f.lose = true
 	c.note(f, "the reply to "+f.text+" is lost")
+	c.deliver(f)
+}
+
+// fail lets a node answer a request with an error.
+func (c *controller) fail(f *flight) {
+	f.fail = true
+	c.note(f, f.text+" -> "+busy)
 	c.deliver(f)
 }
 

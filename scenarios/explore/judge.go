@@ -21,7 +21,8 @@ func (r *run) broken() []Breach {
 		case r.abandons(p) && r.control.endless(p.client):
 			broken = append(broken, Breach{Orphaned, p.owner + " will never free" +
 				" its lock, and no lease ends it"})
-		case !p.Dead() && p.waiting && p.ownsLock():
+		case !p.Dead() && p.waiting && (p.ownsLock() || p.ownsName(key)):
+			// Only it asks for the other name, so its lock can only be in its own way.
 			broken = append(broken, Breach{SelfDeadlock, p.owner + " waits for its" +
 				" own lock"})
 		}

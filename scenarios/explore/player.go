@@ -39,9 +39,11 @@ type player struct {
 	program Program
 
 	lock    lock.Lock
+	other   lock.Lock // of the other name, with Names
 	holding *lab.Holding
 	depth   int
-	reads   int // how often it is inside as a reader
+	token   uint64 // of its newest grant
+	reads   int    // how often it is inside as a reader
 
 	doing   string      // what it waits for, for people
 	access  *access     // its request that is under way to the storage
@@ -157,11 +159,47 @@ func (p *player) granted(how string) {
 	p.depth++
 	if p.depth == 1 {
 		p.holding = p.EnterAs(p.owner, false, lab.Lost(p.lock))
+		p.rises(how)
 	}
+	p.claims(how)
+}
+
+// rises judges the fencing token of a grant: an earlier one of the owner was lower.
+func (p *player) rises(how string) {
+	token := lab.Token(p.lock)
+	if p.token > 0 && token <= p.token {
+		p.run.breaks(FalseSuccess, "%s's %s, with the token %d after %d", p.owner, how,
+			token, p.token)
+	}
+	p.token = token
+}
+
+// claims judges what granted the lock that the calls are about.
+func (p *player) claims(how string) {
 	p.note("%s", how)
 	if !p.ownsLock() {
 		p.run.breaks(FalseSuccess, "%s's %s, and the servers do not have its lock",
 			p.owner, how)
+	}
+}
+
+// underOther does something while the player has the lock of the other name as well.
+func (p *player) underOther(do func()) {
+	p.name = other
+	if p.ask("TryLock", p.other.TryLock, p.claims) {
+		p.name = key
+		do()
+		p.name = other
+		p.frees(p.leave("Unlock", p.other.Unlock, 0))
+	}
+	p.name = key
+}
+
+// frees judges what the release of the lock returned that the calls are about.
+func (p *player) frees(err error) {
+	if err == nil && !p.freedOwn() {
+		p.run.breaks(FalseSuccess, "%s's Unlock returns nil, and it freed no"+
+			" lock of its own", p.owner)
 	}
 }
 
@@ -228,9 +266,9 @@ func (p *player) request(doing string, a *access) answer {
 	return p.await()
 }
 
-// release unlocks.
+// release unlocks, at times once too often.
 func (p *player) release() {
-	p.depth--
+	p.depth = max(p.depth-1, 0)
 	if p.depth == 0 {
 		p.LeaveAs(p.owner)
 		if p.reads > 0 {
@@ -238,15 +276,13 @@ func (p *player) release() {
 		}
 	}
 	switch err := p.leave("Unlock", p.lock.Unlock, p.depth); {
-	case err != nil:
 	case len(p.players) > 1:
 		// The effect of a call's commands is known only for the whole process.
-	case p.depth > 0 && !p.keptOwn():
+	case p.depth == 0:
+		p.frees(err)
+	case err == nil && !p.keptOwn():
 		p.run.breaks(FalseSuccess, "%s's inner Unlock returns nil, and the"+
 			" servers did not have its lock", p.owner)
-	case p.depth == 0 && !p.freedOwn():
-		p.run.breaks(FalseSuccess, "%s's Unlock returns nil, and it freed no"+
-			" lock of its own", p.owner)
 	}
 }
 

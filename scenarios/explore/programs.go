@@ -18,6 +18,11 @@ func (p *player) start() {
 			p.once()
 		case Nested:
 			p.nested()
+		case Names:
+			p.names()
+		case Extra:
+			p.once()
+			p.release()
 		case Wait:
 			p.waits()
 		case Read:
@@ -55,6 +60,19 @@ func (p *player) nested() {
 		if ok {
 			p.write(value+1, version)
 		}
+	}
+	p.release()
+}
+
+// names locks another name while it holds the lock.
+func (p *player) names() {
+	if !p.acquire() {
+		return
+	}
+	value, version, ok := 0, 0, false
+	p.underOther(func() { value, version, ok = p.read() })
+	if ok {
+		p.write(value+1, version)
 	}
 	p.release()
 }

@@ -84,6 +84,12 @@ func (r *run) begin() error {
 			}
 			p := &player{client: c, owner: owner, run: r,
 				lock: l, program: Once, wake: make(chan answer, 1)}
+			if i == 0 && r.program == Names {
+				env.Key = other // its tokens go on
+				if p.other, err = lab.Build(r.build, env); err != nil {
+					return err
+				}
+			}
 			if i == 0 || r.program == Wait ||
 				r.program == Read && i+1 < len(r.clients) {
 				p.program = r.program

@@ -27,6 +27,7 @@ const (
 	lose    = '!' // a reply is lost: its connection breaks
 	cut     = '/' // a message is lost: its connection breaks
 	drop    = '-' // a message is lost, and its connection lives on
+	failing = 'e' // a command reaches its node, which answers with an error
 	giveUp  = 'g' // the context of the client's Lock ends
 	crash   = 'x' // the client dies
 	pause   = 'z' // the client's process stops
@@ -37,7 +38,7 @@ const (
 
 // adversary says whether the action is the adversary's, and so has a budget.
 func (a action) adversary() bool {
-	return strings.IndexByte("!?/-gxzER", a.sign) >= 0
+	return strings.IndexByte("!?/-egxzER", a.sign) >= 0
 }
 
 // moves says whether the action moves the clock, and so is no client's.
@@ -45,7 +46,7 @@ func (a action) moves() bool { return a.sign == leaseUp || a.sign == timer }
 
 // travels says whether the action is about something on its way between a client
 // and a node.
-func (a action) travels() bool { return strings.IndexByte("><~!?/-", a.sign) >= 0 }
+func (a action) travels() bool { return strings.IndexByte("><~!?/-e", a.sign) >= 0 }
 
 // comes says whether an action is about what a client is told: a reply, a message, an
 // answer of the storage, the loss of one of them, the end of its context, or its death. No
@@ -57,7 +58,7 @@ func (a action) comes() bool {
 
 // compare puts what clients do before what happens to them, and before the clock.
 func (a action) compare(b action) int {
-	const order = "><~=w ?!/-gxz ER"
+	const order = "><~=w ?!/-egxz ER"
 	group := func(a action) int {
 		return strings.Count(order[:strings.IndexByte(order, a.sign)], " ")
 	}
@@ -96,12 +97,12 @@ func write(actions []action, nodes int) string {
 // parse reads what write writes.
 func parse(text string) (action, error) {
 	bad := fmt.Errorf("%q is no action: write a client and a sign, such as A> B<"+
-		" A~ A= A! A/ A- A? Ag Ax Az Aw, or E, or R", text)
+		" A~ A= A! A/ A- A? Ae Ag Ax Az Aw, or E, or R", text)
 	if text == "E" || text == "R" {
 		return action{sign: text[0]}, nil
 	}
 	if len(text) < 2 || text[0] < 'A' || text[0] > 'Z' ||
-		strings.IndexByte("><~=!?/-gxzw", text[1]) < 0 {
+		strings.IndexByte("><~=!?/-egxzw", text[1]) < 0 {
 		return action{}, bad
 	}
 	a := action{client: text[0] - 'A', sign: text[1]}

@@ -158,6 +158,10 @@ func (r *run) deliver(p *client, a action) error {
 			r.asks(p, f)
 		case stray:
 			r.used.Strays++
+		case failing:
+			r.used.Errors++
+			r.control.fail(f)
+			return nil
 		case lose:
 			r.used.LostReplies++
 			p.remember(fmt.Sprintf("%d lost %s", a.node, f.exact), r.world.Now())

@@ -24,12 +24,23 @@ func inWorld(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 	if bounds.Keys != nil {
 		config.Keys = bounds.Keys(key)
 	}
+	keys := map[string]string{key: key, other: other}
+	if bounds.Keys != nil {
+		keys = map[string]string{key: config.Keys[0], other: bounds.Keys(other)[0]}
+	}
+	if slices.Contains(bounds.Programs, Names) {
+		config.Keys = []string{keys[key], keys[other]}
+		if bounds.Keys != nil {
+			config.Keys = slices.Concat(bounds.Keys(key), bounds.Keys(other))
+		}
+	}
 	if bounds.Readers != nil {
 		config.Readers = bounds.Readers(key)
 	}
 	r := &run{build: build, reduced: reduced,
 		control: control(&config, reduced), bounds: bounds,
 		silence: map[moment]time.Duration{}, finished: map[moment]bool{}}
+	r.control.keys = keys
 	if read := bounds.LeaseInValue; read != nil {
 		// The clients' clocks say the same at the beginning of every run.
 		config.LeaseEnd = func(value string) (time.Time, bool) {

@@ -37,6 +37,7 @@ var tests = map[string]test{
 	"swarm":     {args: "./scenarios -run ToldAsShortly"},
 
 	"explorer": {args: explorer + "Table|Rarely|OnThePageIs|NeedAnInterleaving"},
+	"more":     {args: explorer + "MoreThan"},
 	"readers":  {args: explorer + "ReadersAndWritersNever"},
 	"three":    {args: explorer + "Three -timeout 1h"},
 	// On one processor: a waiter and its subscription are two goroutines, and on two

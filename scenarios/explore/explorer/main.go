@@ -2,6 +2,7 @@
 // docs/explorer.md:
 //
 //	go run ./scenarios/explore/explorer why platinum
+//	go run ./scenarios/explore/explorer more platinum
 //	go run ./scenarios/explore/explorer replay platinum 'once: A> A< A= E B> B<'
 //	go run ./scenarios/explore/explorer standard
 //
@@ -26,6 +27,7 @@ import (
 
 const usage = `say what is to be explored:
   explorer why RUNG               the cheapest failing schedules of a rung
+  explorer more RUNG              the same with two names, an Unlock too many, an error reply
   explorer replay RUNG SCHEDULE   what a schedule does
   explorer standard               every rung with one expiry and one crash`
 
@@ -40,7 +42,7 @@ func main() {
 
 // asked is what the arguments ask for. Its error says what would be right.
 func asked(args []string, out io.Writer) ([]testing.InternalTest, error) {
-	words := map[string]int{"why": 2, "replay": 3, "standard": 1}
+	words := map[string]int{"why": 2, "more": 2, "replay": 3, "standard": 1}
 	if len(args) == 0 || len(args) != words[args[0]] {
 		return nil, errors.New(usage)
 	}
@@ -48,8 +50,11 @@ func asked(args []string, out io.Writer) ([]testing.InternalTest, error) {
 		return ofEachRung(out), nil
 	}
 	rung, err := ladder.Find(args[1])
-	do := func(t *testing.T) { why(t, rung, out) }
-	if args[0] == "replay" {
+	do := func(t *testing.T) { why(t, rung, rows(), out) }
+	switch args[0] {
+	case "more":
+		do = func(t *testing.T) { why(t, rung, moreRows(), out) }
+	case "replay":
 		do = func(t *testing.T) { replay(t, rung, args[2], out) }
 	}
 	return []testing.InternalTest{{Name: rung.Name, F: do}}, err

@@ -114,6 +114,26 @@ func rows() []row {
 	return rows
 }
 
+// moreRows are the walks with another name, one Unlock too many and an error reply. Redlock's
+// clients ask once.
+func moreRows() (rows []row) {
+	for _, rung := range ladder.Rungs {
+		for i, program := range []explore.Program{explore.Names, explore.Extra, explore.Once} {
+			b := rungBounds(rung)
+			b.Programs = []explore.Program{program}
+			if program == explore.Once {
+				b.Errors = 1
+			}
+			if rung.Nodes > 1 {
+				b.Attempts = 1
+			}
+			rows = append(rows, row{rung: rung, bounds: b, quick: i == 1 && rung.Nodes < 2,
+				slow: true})
+		}
+	}
+	return rows
+}
+
 // asking are the invariants that programs with TryLock can break.
 var asking = slices.DeleteFunc(slices.Clone(explore.Invariants),
 	func(i explore.Invariant) bool { return i == explore.LostWakeUp })
@@ -133,11 +153,11 @@ func ofEachRung(out io.Writer) (all []testing.InternalTest) {
 	return all
 }
 
-// why prints the cheapest schedule of all rows that breaks each invariant.
-func why(t *testing.T, rung ladder.Rung, out io.Writer) {
+// why prints the cheapest schedule of all these rows that breaks each invariant.
+func why(t *testing.T, rung ladder.Rung, rows []row, out io.Writer) {
 	fmt.Fprintf(out, "%s, every schedule of\n", rung.Name)
 	var whole explore.Report
-	for _, row := range rows() {
+	for _, row := range rows {
 		if row.rung.Name != rung.Name || row.family == "timers" {
 			continue
 		}

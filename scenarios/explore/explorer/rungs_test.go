@@ -222,6 +222,14 @@ func TestEveryRungBreaksWhatTheTableSays(t *testing.T) {
 	}
 }
 
+// The table says what another name, one Unlock too many and an error reply break.
+func TestMoreThanTheStandardPrograms(t *testing.T) {
+	locktest.Long(t, "it walks every row of the table")
+	t.Parallel()
+	table{part: "more", run: "MoreThan", columns: "| rung | bounds | program |",
+		omits: "2 clients, ", judged: asking}.walk(t, moreRows(), nil)
+}
+
 // verdicts is the table of rungs and invariants: the cheapest of all rows.
 func verdicts(rows []row, walks []explore.Walk) string {
 	var b strings.Builder
