@@ -155,9 +155,11 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 			err = fmt.Errorf("%w; %s is not written", err, *output.File)
 			continue
 		}
-		err = replace(*output.File, func(w io.Writer) error {
+		if err = replace(*output.File, func(w io.Writer) error {
 			return output.Write(*report, w)
-		})
+		}); err == nil {
+			out.text("\nwrote " + *output.File + "\n")
+		}
 	}
 	return err
 }
