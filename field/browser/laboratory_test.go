@@ -219,7 +219,7 @@ func TestAScriptIsEditedAndRun(t *testing.T) {
 	assert.Contains(t, b.tries(edited("return redis.call('DEL', KEYS[1])")).Outcome, "foreign release: breaks")
 	assert.Regexp(t, `: \d+ invariants break, [1-9]\d* only because of your change, \d+ hold`,
 		b.presses("Run all scenarios").Outcome)
-	assert.Regexp(t, `^One of .* worlds breaks diamond .*\. (foreign release|false success): `,
+	assert.Regexp(t, `^One of .* worlds breaks diamond .*\.\n(foreign release|false success): `,
 		b.presses("A hundred random worlds").Outcome)
 	assert.Contains(t, b.tries(edited("if x")).Outcome, "release.lua is not Lua: syntax error")
 	assert.Contains(t, b.tries(edited("return redis.call('NOSUCH')")).Outcome,
@@ -363,7 +363,7 @@ func TestALearnerWritesALock(t *testing.T) {
 	assert.Contains(t, e.Outcome, "Your lock stands on gold. To reach platinum: overrun_release (A deletes")
 	assert.Contains(t, e.Outcome, "Your lock breaks where gold and gold/script break")
 	worlds := b.presses("A hundred random worlds")
-	assert.Regexp(t, `^One of the first \d+ random worlds breaks your lock. [a-z ]+: breaks, \d+\.\d+ s: `, worlds.Outcome)
+	assert.Regexp(t, `^One of the first \d+ random worlds breaks your lock\.\n[a-z ]+: breaks, \d+\.\d+ s: `, worlds.Outcome)
 	assert.Contains(t, worlds.Summary, " calls ", "the story")
 	assert.GreaterOrEqual(t, worlds.At, 0, "in the player")
 	for code, says := range map[string]string{

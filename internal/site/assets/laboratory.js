@@ -761,7 +761,7 @@
         ' it can be: ' + a.story : '';
       if (a.story) {
         lab.outcome.prepend('One of the first ' + n + ' random worlds breaks ' + lab.lock.value +
-          (lab.isOwn() ? '. ' : ' in a way that the matrix doesn\'t have. '));
+          (lab.isOwn() ? '.\n' : ' in a way that the matrix doesn\'t have.\n'));
       }
       lab.dropper.hidden = true;
       if (!a.error && !a.run) {
