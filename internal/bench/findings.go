@@ -26,8 +26,8 @@ func fastest(rows []Row) string {
 	if !most.faster(least) {
 		return ""
 	}
-	return fmt.Sprintf("%s took the lock %s times as often as %s, the slowest.",
-		names(rows, most), digits3(most.speed()/least.speed()), names(rows, least))
+	return fmt.Sprintf("%s took the lock at least %s times as often as %s, the slowest.",
+		names(rows, most), digits3(most.atLeast(least)), names(rows, least))
 }
 
 // speed is how fast a row is: compared with the serial limit if that was measured.
@@ -51,9 +51,13 @@ const (
 
 // faster says whether a row is clearly faster than another, whatever their spreads hide.
 func (r Row) faster(than Row) bool {
+	return r.speed() > clearly*than.speed() && r.atLeast(than) > 1
+}
+
+// atLeast is how many times as fast as another a row is, if the spreads hide the most.
+func (r Row) atLeast(than Row) float64 {
 	hidden := func(r Row) float64 { return *cmp.Or(r.Number("spread"), new(unknown+0.0)) / 100 }
-	return r.speed() > clearly*than.speed() &&
-		r.speed()*(1-hidden(r)) > than.speed()*(1+hidden(than))
+	return r.speed() * (1 - hidden(r)) / (than.speed() * (1 + hidden(than)))
 }
 
 // wokenOrPolling compares the locks whose waiters are woken with those that poll. It is

@@ -42,7 +42,7 @@ func TestTheFindingSaysWhichKindOfLockIsFasterAndIsSilentWhereNeitherIs(t *testi
 	assert.Empty(t, Findings([]Row{oneRound(lockRow("gold", 0.9, once)), notify}),
 		"one round may have been a chance")
 	assert.NotEmpty(t, Findings([]Row{oneRound(lockRow("gold", 0.1, once)), notify}))
-	assert.Equal(t, []string{"gold took the lock 2.40 times as often as bronze, the slowest."},
+	assert.Equal(t, []string{"gold took the lock at least 2.40 times as often as bronze, the slowest."},
 		Findings([]Row{gold, bronze}), "only one kind")
 	slow := lockRow("reentrant/notify", 0.6, map[string]any{"finished": false})
 	assert.Empty(t, Findings([]Row{slow, gold}), "it was cut off")

@@ -118,7 +118,7 @@ func serialDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "Acquisitions with " + most + ", compared with one alone",
 		axis:   "times the acquisitions a second of one client that never waits",
-		legend: []string{"median, with 95 % confidence on the line"},
+		legend: []string{"median, and its range with 95 % confidence"},
 		number: "median", found: fastest(rows)}
 	for _, row := range rows {
 		ratio := row.Ratio()
@@ -262,7 +262,7 @@ func (p picture) placeLegend(y float64) (legend []placed) {
 	x := 16.0
 	add := func(text, class string, r float64) {
 		legend = append(legend, placed{X: x, Y: y, Text: text, Class: class, R: r})
-		x += 28 + 7*float64(utf8.RuneCountInString(text))
+		x += 28 + 7.5*float64(utf8.RuneCountInString(text))
 	}
 	for i, text := range p.legend {
 		add(text, "other", radius(i, len(p.legend)))
