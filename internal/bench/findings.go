@@ -23,7 +23,7 @@ func fastest(rows []Row) string {
 		return text
 	}
 	least, most := extremes(all, Row.speed)
-	if !most.faster(least) {
+	if most.Name() == least.Name() || !most.faster(least) {
 		return ""
 	}
 	return fmt.Sprintf("%s took the lock at least %s times as often as %s, the slowest.",

@@ -44,6 +44,7 @@ func TestTheFindingSaysWhichKindOfLockIsFasterAndIsSilentWhereNeitherIs(t *testi
 	assert.NotEmpty(t, Findings([]Row{oneRound(lockRow("gold", 0.1, once)), notify}))
 	assert.Equal(t, []string{"gold took the lock at least 2.40 times as often as bronze, the slowest."},
 		Findings([]Row{gold, bronze}), "only one kind")
+	assert.Empty(t, Findings([]Row{gold, lockRow("gold", 0.6, nil)}), "the same lock, with two pauses")
 	slow := lockRow("reentrant/notify", 0.6, map[string]any{"finished": false})
 	assert.Empty(t, Findings([]Row{slow, gold}), "it was cut off")
 }

@@ -404,11 +404,7 @@ func WritePage(r Report, w io.Writer) error {
 	for _, row := range r.Rows {
 		text += table.Row(row)
 	}
-	var found []string
-	if len(r.Rows) > 0 {
-		found = Findings(r.Rows)
-	}
-	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "Found": found,
+	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "Found": Findings(r.Rows),
 		"Rows":   text + "\n" + table.Legend(RowOf(nil)),
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {

@@ -195,12 +195,10 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 		for _, subject := range run.Subjects {
 			n++
 			if ctx.Err() != nil {
-				return measured, fmt.Errorf("%w before row %d of %d", bench.ErrInterrupted,
-					n, of)
+				return measured, fmt.Errorf("%w before row %d of %d", bench.ErrInterrupted, n, of)
 			}
 			stop := showProgress(stderr, func() string {
-				return fmt.Sprintf("%d/%d %s%s", n, of, subject.Name,
-					o.plan.Progress())
+				return fmt.Sprintf("%d/%d %s%s", n, of, subject.Name, o.plan.Progress())
 			})
 			row, err := o.job.Measure(ctx, run, subject)
 			stop()
@@ -209,8 +207,7 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 				out.text(o.plan.Layout.Row(row))
 			}
 			if ctx.Err() != nil && (err != nil || !row.Complete()) {
-				return measured, fmt.Errorf("%w in row %d of %d", bench.ErrInterrupted, n,
-					of)
+				return measured, fmt.Errorf("%w in row %d of %d", bench.ErrInterrupted, n, of)
 			}
 			if err = errors.Join(err, out.err); err != nil {
 				return measured, err
