@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -77,12 +78,7 @@ func difference(then, now Row) string {
 }
 
 // spread is 0 where there is none.
-func (r Row) spread() float64 {
-	if x := r.Number("spread"); x != nil {
-		return *x
-	}
-	return 0
-}
+func (r Row) spread() float64 { return *cmp.Or(r.Number("spread"), new(0.0)) }
 
 // interval has the ends of the range in which the median of many more rounds would be.
 func (r Row) interval() (lo, hi float64) {

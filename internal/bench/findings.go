@@ -12,8 +12,22 @@ import (
 // that with the most clients.
 func Findings(rows []Row) []string {
 	rows, _ = greatest(rows)
-	return slices.DeleteFunc([]string{wokenOrPolling(rows), fastAndWrong(rows),
+	return slices.DeleteFunc([]string{fastest(rows), fastAndWrong(rows),
 		tooNoisy(rows)}, func(text string) bool { return text == "" })
+}
+
+// fastest says which locks are: where that doesn't depend on how they wait, which is.
+func fastest(rows []Row) string {
+	text, all := wokenOrPolling(rows), locks(rows)
+	if text != "" || len(all) == 0 {
+		return text
+	}
+	least, most := extremes(all, Row.speed)
+	if most.Name() == least.Name() || !most.faster(least) {
+		return ""
+	}
+	return fmt.Sprintf("%s took the lock at least %s times as often as %s, the slowest.",
+		names(rows, most), digits3(most.atLeast(least)), names(rows, least))
 }
 
 // speed is how fast a row is: compared with the serial limit if that was measured.
@@ -37,22 +51,20 @@ const (
 
 // faster says whether a row is clearly faster than another, whatever their spreads hide.
 func (r Row) faster(than Row) bool {
+	return r.speed() > clearly*than.speed() && r.atLeast(than) > 1
+}
+
+// atLeast is how many times as fast as another a row is, if the spreads hide the most.
+func (r Row) atLeast(than Row) float64 {
 	hidden := func(r Row) float64 { return *cmp.Or(r.Number("spread"), new(unknown+0.0)) / 100 }
-	return r.speed() > clearly*than.speed() &&
-		r.speed()*(1-hidden(r)) > than.speed()*(1+hidden(than))
+	return r.speed() * (1 - hidden(r)) / (than.speed() * (1 + hidden(than)))
 }
 
 // wokenOrPolling compares the locks whose waiters are woken with those that poll. It is
 // "" when there are not both, or when neither kind is clearly faster.
 func wokenOrPolling(rows []Row) string {
-	var woken, polling []Row
-	for _, row := range locks(rows) {
-		if row.Woken() {
-			woken = append(woken, row)
-		} else {
-			polling = append(polling, row)
-		}
-	}
+	polling := slices.DeleteFunc(locks(rows), Row.Woken)
+	woken := slices.DeleteFunc(locks(rows), func(r Row) bool { return !r.Woken() })
 	if len(woken) == 0 || len(polling) == 0 {
 		return ""
 	}
@@ -60,14 +72,9 @@ func wokenOrPolling(rows []Row) string {
 	_, best := extremes(polling, Row.speed)
 	switch {
 	case slowest.faster(best):
-		which := "the fastest that polls"
-		if len(polling) == 1 {
-			which = "which polls"
-		}
 		return fmt.Sprintf("%s, whose waiters are woken by a message, took the lock %s times"+
-			" as often as %s, %s.", names(rows, woken...),
-			span(slowest.speed()/best.speed(), fastest.speed()/best.speed()),
-			names(rows, best), which)
+			" as often as %s, the fastest that polls.", names(rows, woken...),
+			span(slowest.speed()/best.speed(), fastest.speed()/best.speed()), names(rows, best))
 	case best.faster(fastest):
 		return fmt.Sprintf("%s, which polls, took the lock %s times as often as %s, whose"+
 			" waiters are woken by a message.", names(rows, best),
@@ -103,8 +110,8 @@ func tooNoisy(rows []Row) string {
 	default:
 		which = names(rows, noise...)
 	}
-	return fmt.Sprintf("Too noisy to compare (± %d %% or more, or fewer than %d rounds): %s.",
-		noisy, fewest, which)
+	return fmt.Sprintf("Too noisy to compare (± %d %% or more, or fewer than %d rounds): %s."+
+		" A computer that does nothing else helps, and so do more -rounds.", noisy, fewest, which)
 }
 
 // fewest is how many rounds can be compared with others.
@@ -208,7 +215,7 @@ func longestWaits(rows []Row) string {
 	}
 	times := func(r Row) float64 { return *r.Number("wait_ms.max") / *r.Number("wait_ms.p50") }
 	least, most := extremes(rows, times)
-	return fmt.Sprintf("The longest wait was %s times the median one behind %s, and %s times"+
-		" behind %s.", digits3(times(most)), names(rows, most), digits3(times(least)),
-		names(rows, least))
+	return fmt.Sprintf("With %s the longest wait was %s times the median one, and with %s"+
+		" %s times.", names(rows, most), digits3(times(most)), names(rows, least),
+		digits3(times(least)))
 }

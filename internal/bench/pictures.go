@@ -118,8 +118,8 @@ func serialDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "Acquisitions with " + most + ", compared with one alone",
 		axis:   "times the acquisitions a second of one client that never waits",
-		legend: []string{"median; the line: it is there with 95 % confidence"},
-		number: "median", found: wokenOrPolling(rows)}
+		legend: []string{"median, and its range with 95 % confidence"},
+		number: "median", found: fastest(rows)}
 	for _, row := range rows {
 		ratio := row.Ratio()
 		if ratio == nil || row.Name() == "serial-limit" {
@@ -262,7 +262,7 @@ func (p picture) placeLegend(y float64) (legend []placed) {
 	x := 16.0
 	add := func(text, class string, r float64) {
 		legend = append(legend, placed{X: x, Y: y, Text: text, Class: class, R: r})
-		x += 28 + 7*float64(utf8.RuneCountInString(text))
+		x += 28 + 7.5*float64(utf8.RuneCountInString(text))
 	}
 	for i, text := range p.legend {
 		add(text, "other", radius(i, len(p.legend)))
@@ -404,11 +404,7 @@ func WritePage(r Report, w io.Writer) error {
 	for _, row := range r.Rows {
 		text += table.Row(row)
 	}
-	var found []string
-	if len(r.Rows) > 0 {
-		found = Findings(r.Rows)
-	}
-	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "Found": found,
+	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "Found": Findings(r.Rows),
 		"Rows":   text + "\n" + table.Legend(),
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {

@@ -104,12 +104,7 @@ type Stock struct {
 func Rungs() []Subject {
 	var all []Subject
 	for _, rung := range ladder.Rungs {
-		all = append(all, Subject{
-			Name:  rung.Name,
-			Kind:  Rung,
-			Nodes: rung.Nodes,
-			Build: rung.Build,
-		})
+		all = append(all, Subject{Name: rung.Name, Kind: Rung, Nodes: rung.Nodes, Build: rung.Build})
 	}
 	return all
 }

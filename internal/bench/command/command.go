@@ -134,9 +134,11 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 			err = fmt.Errorf("%w; %s is not written", err, output.file)
 			continue
 		}
-		err = recording.Replace(output.file, func(w io.Writer) error {
+		if err = recording.Replace(output.file, func(w io.Writer) error {
 			return output.write(*report, w)
-		})
+		}); err == nil {
+			out.text("\nwrote " + output.file + "\n")
+		}
 	}
 	return err
 }
@@ -172,12 +174,10 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 		for _, subject := range run.Subjects {
 			n++
 			if ctx.Err() != nil {
-				return measured, fmt.Errorf("%w before row %d of %d", bench.ErrInterrupted,
-					n, of)
+				return measured, fmt.Errorf("%w before row %d of %d", bench.ErrInterrupted, n, of)
 			}
 			stop := showProgress(stderr, func() string {
-				return fmt.Sprintf("%d/%d %s%s", n, of, subject.Name,
-					o.job.Progress())
+				return fmt.Sprintf("%d/%d %s%s", n, of, subject.Name, o.job.Progress())
 			})
 			row, err := o.job.Measure(ctx, run, subject)
 			stop()
@@ -186,8 +186,7 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 				out.text(o.plan.Layout.Row(row))
 			}
 			if ctx.Err() != nil && (err != nil || !row.Complete()) {
-				return measured, fmt.Errorf("%w in row %d of %d", bench.ErrInterrupted, n,
-					of)
+				return measured, fmt.Errorf("%w in row %d of %d", bench.ErrInterrupted, n, of)
 			}
 			if err = errors.Join(err, out.err); err != nil {
 				return measured, err

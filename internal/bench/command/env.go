@@ -64,8 +64,7 @@ func where(env bench.Env, started bool) string {
 	if env.Pinned != nil {
 		machine += fmt.Sprintf(", all on CPU %d", *env.Pinned)
 	}
-	text := fmt.Sprintf("%s; %s %s/%s,\n%s", server, env.Go, env.OS, env.Arch,
-		machine)
+	text := fmt.Sprintf("%s; %s %s/%s,\n%s", server, env.Go, env.OS, env.Arch, machine)
 	if env.Commit != nil {
 		text += "; commit " + *env.Commit
 	}

@@ -157,8 +157,7 @@ func split(list string) ([]string, error) {
 	for address := range strings.SplitSeq(list, ",") {
 		address = strings.TrimSpace(address)
 		if strings.Contains(address, "@") || strings.Contains(address, "://") {
-			return nil, errors.New("-redis is host:port or auto: no URL, and no" +
-				" password")
+			return nil, errors.New("-redis is host:port or auto: no URL, and no password")
 		}
 		host, port, err := net.SplitHostPort(address)
 		if err != nil || host == "" || port == "" {

@@ -133,7 +133,8 @@ function resume(call, given) {
   if (/^ERR unknown command/.test(given.error)) {
     return wrong(at(call.line) + 'there is no such command, or the laboratory doesn\'t have it');
   }
-  if (call.left-- === 0) { return wrong(call.name + ' comes to no end: it loops'); }
+  if (call.left-- === 0) { return wrong(at(call.line) + call.name + ' loops: it has no end after ' +
+    (MOST[call.name] || 1000) + ' steps'); }
   try {
     next = thrown ? call.generator.throw(thrown) : call.generator.next(given.reply);
   } catch (e) {

@@ -12,6 +12,7 @@
     { key: 'poll', name: 'pauses up to', unit: 'ms', scale: 1, written: '100', said: 'pauses of up to' },
     { key: 'skew', name: 'clock ahead', unit: 's', scale: 1000, written: '0', said: 'clock ahead by' }
   ];
+  var OVERTAKEN = 'the reader has asked for something else';
   var OWN = 'your lock', OWN_FILE = OWN + '/lock.js', KEPT = 'lockladder own lock';
   // A verdict that says nothing about the lock says why.
   var MEANS = {
@@ -271,7 +272,7 @@
     var lab = this, area = this.code;
     if (!area) {
       area = html('textarea', { spellcheck: 'false', 'aria-label': 'your lock',
-        wrap: 'off', rows: '15', autocapitalize: 'off' });
+        rows: '15', autocapitalize: 'off' });
       area.value = this.ownCode();
       area.addEventListener('input', function () { keep(area.value); });
       area.addEventListener('keydown', function (e) {
@@ -366,7 +367,7 @@
     });
     var worlds = e ? '' : button('A hundred random worlds', function () { lab.worlds(); });
     this.edit.replaceChildren.apply(this.edit, editors.length === 0 ? [
-      html('p', {}, [name + ' has no script to edit. ', all, ' ', worlds])] : [
+      html('p', { 'class': 'buttons' }, [all, worlds])] : [
       html('details', e || this.opened ? { open: '' } : {}, [
         html('summary', {}, [e ? 'Exercise ' + e.name + ': ' + e.task :
           'Edit the scripts of ' + name])].concat(editors, [html('p', { 'class': 'buttons' },
@@ -393,9 +394,13 @@
     return q;
   };
 
-  // ask asks, one question after the other, and shows a failure.
+  // ask asks, one question after the other, and shows a failure. A question that has had
+  // no answer for half a second, such as that of code that loops, makes way for the next.
   Laboratory.prototype.ask = function (question) {
     var lab = this;
+    if (this.program.waiting.length > 0 && performance.now() - this.began > 500) {
+      this.program.end(OVERTAKEN);
+    }
     this.element.dataset.state = 'busy';
     this.began = performance.now();
     clearInterval(this.ticks);
@@ -416,6 +421,7 @@
       lab.raw = text; // for a test, which wants the same bytes
       return JSON.parse(text);
     }, function (e) {
+      if (e.message === OVERTAKEN) { throw e; }
       over();
       lab.element.dataset.state = 'failed';
       lab.report(e.message, 'wrong');
@@ -734,7 +740,7 @@
     });
   };
   // worlds plays random worlds, some at a time, until something breaks that isn't declared.
-  // The shortest story of that takes many more worlds to find.
+  // The shortest run of that takes many more worlds to find.
   Laboratory.prototype.worlds = function () {
     var lab = this, n = 0, all = this.all = [], began = performance.now();
     this.table.replaceChildren();
@@ -751,7 +757,12 @@
       lab.program.patience = 30;
       lab.element.dataset.took = String(Math.round(performance.now() - began));
       lab.show(a, 0);
-      lab.about.textContent = a.story || '';
+      lab.about.textContent = a.story ? 'Not ' + lab.scenario.value + ' but a random world, as short as' +
+        ' it can be: ' + a.story : '';
+      if (a.story) {
+        lab.outcome.prepend('One of the first ' + n + ' random worlds breaks ' + lab.lock.value +
+          (lab.isOwn() ? '.\n' : ' in a way that the matrix doesn\'t have.\n'));
+      }
       lab.dropper.hidden = true;
       if (!a.error && !a.run) {
         lab.report(lab.lock.value + ' held in 100 random worlds' +
