@@ -103,7 +103,7 @@ var elsewhere = regexp.MustCompile(`^go run \./(docs( -addr \S+)?|bench)$|^go te
 	`exercises/[^b]\w+ .* -run Exercise/explorer |` +
 	`^go run \./docs -generate (mysql|zookeeper|etcd|libraries|programs)$|` +
 	`explorer standard$|` + // whose table "-generate explorer" makes
-	`^LOCKLADDER_REDIS_SERVER=| -(all|whole)\b|host:port| FILE$| DIR$`)
+	`^LOCKLADDER_REDIS_SERVER=|^go mod edit | -(all|whole)\b|host:port| FILE$| DIR$`)
 
 // The classes of commands.
 const (
@@ -114,7 +114,7 @@ const (
 
 func (c command) class() string {
 	switch {
-	case regexp.MustCompile(`^go mod vendor|-generate| record |^git (diff --stat|ch|cl)`).
+	case regexp.MustCompile(`^go mod |>part|-generate| record |^git (diff --stat|ch|cl)`).
 		MatchString(c.line):
 		return writes
 	case regexp.MustCompile(` \./(bench|scenarios/check)\b| -bench `).
@@ -203,8 +203,8 @@ func (c command) runsAsShown(t *testing.T, dir string) {
 			line = regexp.MustCompile(s.old).ReplaceAllString(line, s.other)
 		}
 	}
-	line = regexp.MustCompile(` -json \S+`).ReplaceAllLiteralString(line,
-		" -json '"+filepath.Join(t.TempDir(), "figures.json")+"'")
+	line = regexp.MustCompile(`(/bench .*-json) \S+`).ReplaceAllString(line,
+		"$1 '"+filepath.Join(t.TempDir(), "figures.json")+"'")
 	status, output := typeIn(t, dir, line)
 	if !strings.Contains(line, "Exercise/explorer") { // which may find the flaw or not
 		assert.Equal(t, c.status(), status, "%s:\n%s", line, output)
@@ -248,6 +248,7 @@ func typeIn(t *testing.T, dir, line string) (status int, output string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
+	cmd.Env = append(cmd.Environ(), "CI_NODE_INDEX=1", "CI_NODE_TOTAL=8", "JOB_COMPLETION_INDEX=0")
 	var b bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &b, &b
 	err := cmd.Run()
@@ -288,7 +289,7 @@ func copied(t *testing.T) (dir string) {
 }
 
 // leaves are the directories into which commands write what was not there.
-var leaves = regexp.MustCompile(`(?m)^\?\? (graphs|vendor)/\n`)
+var leaves = regexp.MustCompile(`(?m)^\?\? (graphs/|vendor/|part.json)\n`)
 
 // leavesAsItWas says that a command has written only what is there already, and brings
 // that back for the next command.
