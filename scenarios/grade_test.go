@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/flaws"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -94,5 +95,18 @@ func TestTheFirstChallengeThatIsOpenIsOnTheWay(t *testing.T) {
 			}
 		}
 		assert.Equal(t, want, redlock.Open(report), broken)
+	}
+}
+
+// Nobody tells the scenarios at first what a lock doesn't offer.
+func TestALockThatDeclinesNothingStandsOnItsRung(t *testing.T) {
+	for _, name := range []string{"silver", "gold", "diamond"} {
+		rung := locktest.Find(t, name)
+		var report scenarios.Report
+		for _, s := range scenarios.Catalogue {
+			results, _ := scenarios.RunOne(t, s.Name, rung.Build) // of one that can't run there are none
+			report = append(report, results...)
+		}
+		assert.Equal(t, name, report.Grade().Rung, "%v", report.Grade())
 	}
 }
