@@ -101,7 +101,7 @@ func waitRows(t *testing.T) (rows []row) {
 			{Clients: 1, Owners: 2},
 			{Clients: 1, Owners: 2, GiveUps: 1},
 		} {
-			b.Attempts, b.Programs = 5, []explore.Program{explore.Wait}
+			b.Attempts, b.Programs, b.States = 5, []explore.Program{explore.Wait}, 2e6
 			if !notify {
 				b.Turn = func(key string) string { return lock.SecondKey(key, "turn") }
 			}
