@@ -240,8 +240,8 @@ func (a *actor) mustHaveFreed(called call, err error) {
 		a.left = a.writes.depth+a.reads.depth == 0 && err == nil && !called.lost
 		switch {
 		case err != nil && !errors.Is(err, lock.ErrNotHeld) && !errors.Is(err, lock.ErrLost) &&
-			!called.ends && s.untroubled():
-			a.suspect(Unavailable, "%sUnlock returns %s to %s, and all servers answer", a.side,
+			!called.ends && s.healthy():
+			a.suspect(Unavailable, "%sUnlock returns %s to %s, and the servers answer", a.side,
 				outcome(err), a.owner)
 		case a.writes.depth+a.reads.depth > 0:
 		case alone && err == nil && !a.seen() && !a.executes(called.at):
