@@ -27,7 +27,7 @@ type actor struct {
 	failed    bool          // and one was
 	fence     uint64        // the token of the newest grant
 
-	left bool // its newest grant was released, and was not lost then
+	left <-chan struct{} // Lost of the newest grant that was released
 }
 
 // part is what both sides of an actor's lock have in common.

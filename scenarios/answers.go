@@ -237,7 +237,10 @@ func (a *actor) mustHaveFreed(called call, err error) {
 		a.asking = false
 		a.failed = a.failed || err != nil && !errors.Is(err, lock.ErrNotHeld)
 		alone := !s.shared(a.Name) && s.settings.nodes == 1
-		a.left = a.writes.depth+a.reads.depth == 0 && err == nil && !called.lost
+		if lost := a.lost(); a.writes.depth+a.reads.depth == 0 && err == nil &&
+			(!closed(lost) || !called.lost && !s.settings.story.Nests()) {
+			a.left = lost
+		}
 		switch {
 		case err != nil && !errors.Is(err, lock.ErrNotHeld) && !errors.Is(err, lock.ErrLost) &&
 			!called.ends && s.healthy():
@@ -264,11 +267,11 @@ func (a *actor) mustHaveFreed(called call, err error) {
 
 // mustNotHaveLost judges the Lost of a grant that was released.
 func (a *actor) mustNotHaveLost() {
-	if a.left && closed(a.lost()) {
+	if a.lost(); closed(a.left) { // some look at the clock when they are asked
 		a.suspect(FalseSuccess, "%s has unlocked, and Lost says now that it has lost the lock",
 			a.owner)
 	}
-	a.left = false
+	a.left = nil
 }
 
 // executes says whether the server has executed something that the actor's process has sent
