@@ -63,13 +63,14 @@ type asked struct {
 	free   bool // no node has the lock, and nobody else asks for it
 	open   bool // nobody writes or would write
 	inside bool // the owner has the lock, as far as it knows
+	owned  bool // the servers had the lock as the actor's process's
 }
 
 func (a *actor) asks() asked {
 	a.Step("judged", a.mustNotHaveLost)
 	now := asked{a.run.Now(), a.run.free() && !a.run.somebodyAsks() && !a.run.hidesReaders(),
 		a.run.open(),
-		a.writes.depth+a.reads.depth > 0}
+		a.writes.depth+a.reads.depth > 0, a.owns()}
 	a.asking = true
 	return now
 }
@@ -122,6 +123,11 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 				" as its", a.owner)
 			s.doubts[len(s.doubts)-1].Told = true
 		}
+		if took := s.Now() - asked.at; granted && step.Verb == swarm.TryLock &&
+			s.settings.nodes > 1 && took >= lease*99/100 {
+			a.suspect(TwoHolders, "%s is granted the lock %.3f s after it has asked, and its lease"+
+				" may be over where a clock is 1 %% fast", a.owner, took.Seconds())
+		}
 		switch {
 		case granted && a.depth > 1 && !s.nests():
 			a.depth = 1 // its lease was over, and it has another one
@@ -135,6 +141,11 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 		case a == a.writes && a.fenced() && a.token() != a.fence:
 			a.suspect(WrongToken, "%s returns %s to %s, and the token of its newest grant is"+
 				" %d after %d", step.Verb, outcomeOf(granted, err), a.owner, a.token(), a.fence)
+		case !granted && err == nil && !a.failed && !asked.inside && !asked.owned && a.owns() &&
+			s.settings.nodes == 1 && !s.settings.story.Repeats && !s.shared(a.Name):
+			a.suspect(FalseSuccess, "%s returns false to %s, and the server has granted it the"+
+				" lock", step.Verb, a.owner)
+			s.doubts[len(s.doubts)-1].Grant = true
 		case granted, errors.Is(err, lock.ErrUpgrade) && a.reads.depth > 0:
 		case errors.Is(err, lock.ErrLost) && a.depth > 0: // told when it enters again
 		case err == nil && (asked.free && s.free() || a == a.reads && asked.open && s.open()) &&
@@ -226,10 +237,15 @@ func (a *actor) mustHaveFreed(called call, err error) {
 		a.asking = false
 		a.failed = a.failed || err != nil && !errors.Is(err, lock.ErrNotHeld)
 		alone := !s.shared(a.Name) && s.settings.nodes == 1
-		if a.writes.depth+a.reads.depth == 0 && err == nil && !closed(a.lost()) {
-			a.left = a.lost()
+		if lost := a.lost(); a.writes.depth+a.reads.depth == 0 && err == nil &&
+			(!closed(lost) || !called.lost && !s.settings.story.Nests()) {
+			a.left = lost
 		}
 		switch {
+		case err != nil && !errors.Is(err, lock.ErrNotHeld) && !errors.Is(err, lock.ErrLost) &&
+			!called.ends && s.healthy():
+			a.suspect(Unavailable, "%sUnlock returns %s to %s, and the servers answer", a.side,
+				outcome(err), a.owner)
 		case a.writes.depth+a.reads.depth > 0:
 		case alone && err == nil && !a.seen() && !a.executes(called.at):
 			a.suspect(FalseSuccess, "%sUnlock returns ok to %s, and the server has executed"+
@@ -251,7 +267,7 @@ func (a *actor) mustHaveFreed(called call, err error) {
 
 // mustNotHaveLost judges the Lost of a grant that was released.
 func (a *actor) mustNotHaveLost() {
-	if closed(a.left) {
+	if a.lost(); closed(a.left) { // some look at the clock when they are asked
 		a.suspect(FalseSuccess, "%s has unlocked, and Lost says now that it has lost the lock",
 			a.owner)
 	}
@@ -314,12 +330,15 @@ func (a *actor) lostAt() time.Duration {
 // answersPromptly judges how long a call takes that waits for nobody.
 func (a *actor) answersPromptly(step swarm.Step, took time.Duration) {
 	s := a.run
-	if step.Verb == swarm.Lock || step.Verb == swarm.RLock || took <= lease/10 ||
-		!s.untroubled() {
+	prompt := lease / 10
+	if s.fewNodes() && !s.untroubled() {
+		prompt = lease
+	}
+	if step.Verb == swarm.Lock || step.Verb == swarm.RLock || took <= prompt || !s.healthy() {
 		return
 	}
 	a.Step("judged", func() {
-		a.suspect(Hangs, "%s takes %.3f s, and all servers answer at once", step.Verb,
+		a.suspect(Hangs, "%s takes %.3f s, and most servers answer at once", step.Verb,
 			took.Seconds())
 	})
 }

@@ -229,11 +229,13 @@ type call struct {
 	held     bool // the actor was granted it, and no other owner of its process
 	released int  // foreign releases so far
 	at       time.Duration
+	lost     bool // Lost said so
+	ends     bool // so does its context, maybe before the answer
 }
 
 func (a *actor) unlocks() call {
 	return call{a.owns(), a.depth > 0 && a.alone(), len(a.run.Breaks(ForeignRelease)),
-		a.run.Now()}
+		a.run.Now(), closed(a.lost()), false}
 }
 
 // alone says whether no other owner of the actor's process has the lock.

@@ -17,6 +17,9 @@ func (s *S) plays(story swarm.Story) {
 	if story.Fixed {
 		s.fixedLease()
 	}
+	if story.Patient {
+		s.nodeTimeout(lease / 2)
+	}
 	// A story has many waiters, and each attempt on several nodes takes many commands.
 	s.pollEvery(time.Duration(s.settings.nodes+1) / 2 * second)
 	storage := s.Storage(0)
@@ -217,6 +220,7 @@ func (a *actor) calls(ctx context.Context, step swarm.Step) {
 	case swarm.Unlock, swarm.RUnlock:
 		if of.depth > 0 || step.Anyway {
 			called := of.unlocks()
+			called.ends = step.Ended || step.Within > 0
 			of.mustHaveBeenTold()
 			of.asking = true
 			err := of.releaseWith(ctx)

@@ -1,7 +1,6 @@
 package watchdog
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,17 +20,6 @@ func TestLostLooksAtTheClock(t *testing.T) {
 		assert.False(t, lock.IsLost(l))
 		time.Sleep(time.Nanosecond)
 		assert.True(t, lock.IsLost(l))
-		l.Stop()
-	})
-}
-
-func TestARenewalMovesTheDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := Watch(time.Second, time.Now(), false,
-			func(context.Context) (bool, error) { return true, nil })
-		l.timer.Stop()
-		time.Sleep(time.Minute)
-		assert.False(t, lock.IsLost(l))
 		l.Stop()
 	})
 }

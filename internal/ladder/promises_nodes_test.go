@@ -101,14 +101,6 @@ func TestNobodyIsAskedWhenAMajorityIsOutOfReach(t *testing.T) {
 	})
 }
 
-// The smallest majority is enough to be released.
-func TestAMajorityIsReleased(t *testing.T) {
-	onNodes(t, func(p *promise) {
-		p.down(2)
-		p.a.Tries(true).Unlocks()
-	})
-}
-
 // Two nodes say that the lock is not there, and three don't answer: they may
 // have it.
 func TestNobodyKnowsWhetherAMajorityHadIt(t *testing.T) {
@@ -120,20 +112,6 @@ func TestNobodyKnowsWhetherAMajorityHadIt(t *testing.T) {
 		p.down(3)
 		p.a.Unlocks(locktest.ErrUnknown)
 	})
-}
-
-// The validity is what remains of the lease after the answers and the drift. One
-// nanosecond is enough, and none is not.
-func TestTheValidityMustBePositive(t *testing.T) {
-	drift := lease/100 + 2*time.Millisecond
-	for left, granted := range map[time.Duration]bool{0: false, 1: true} {
-		t.Run(left.String(), func(t *testing.T) {
-			onNodes(t, func(p *promise) {
-				p.a.Suffers(lab.Fault{AnswerAfter: lease - drift - left}).
-					Tries(granted)
-			}, lock.Parallel(), lock.NodeTimeout(lease))
-		})
-	}
 }
 
 // A command that was left behind may still arrive, and a release that overtook

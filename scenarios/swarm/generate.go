@@ -63,7 +63,25 @@ func New(seed, n uint64, offers Offers) Story {
 		g.addOther(&s)
 	}
 	s.Faults = g.faults(s)
+	if s.Nodes > 1 && g.chance(0.1) {
+		g.addUp(&s)
+	}
 	return s
+}
+
+// addUp has replies come late, to the first attempt of a process or to what follows too: none
+// exceeds the node timeout, and together they take about a lease.
+func (g generator) addUp(s *Story) {
+	first := &s.Processes[0]
+	first.Owners = first.Owners[:1]
+	first.Owners[0].Steps = slices.Insert(first.Owners[0].Steps, 0, Step{Verb: TryLock})
+	s.Patient, s.Faults = true, nil
+	late := pick(g, g.between(Lease*99/100, Lease*101/100), g.between(Lease, 4*Lease/3))
+	commands := s.Nodes * pick(g, 1, 2)
+	for nth := 1; nth <= commands; nth++ {
+		s.Faults = append(s.Faults, Fault{Kind: LateReply, Process: first.Name, Nth: nth,
+			For: late / time.Duration(commands)})
+	}
 }
 
 // alike has all owners do what the first one does.

@@ -98,6 +98,7 @@ func (s Story) ordinary() (stories []Story) {
 	add(s.Lease != Lease, func(s *Story) { s.Lease = Lease })
 	add(s.Repeats, func(s *Story) { s.Repeats = false })
 	add(s.Together, func(s *Story) { s.Together = false })
+	add(s.Patient, func(s *Story) { s.Patient = false })
 	add(s.Fixed, func(s *Story) { s.Fixed = false })
 	for i, p := range s.Processes {
 		add(p.Ahead != 0, func(s *Story) { s.Processes[i].Ahead = 0 })

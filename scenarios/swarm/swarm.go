@@ -26,6 +26,7 @@ type Story struct {
 	Repeats   bool // the driver sends a command again that was not answered for 5 s
 	Together  bool // all act at the same instants
 	Fixed     bool // the locks are told not to renew their leases
+	Patient   bool // they wait longer than usual for each of several nodes
 	Processes []Process
 	Faults    []Fault
 }

@@ -16,6 +16,9 @@ func (s Story) String() string {
 	if s.Fixed {
 		told = append(told, "No lease is renewed.")
 	}
+	if s.Patient {
+		told = append(told, "Each node has half a lease for its answer.")
+	}
 	if s.Together {
 		told = append(told, "All act at the same instants.")
 	}
