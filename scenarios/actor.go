@@ -25,6 +25,7 @@ type actor struct {
 	asking    bool          // it waits for an answer
 	unsure    bool          // the newest was an error
 	failed    bool          // and one was
+	unknown   bool          // the newest was the first that was not answered
 	fence     uint64        // the token of the newest grant
 
 	left <-chan struct{} // Lost of the newest grant that was released

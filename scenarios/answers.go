@@ -15,11 +15,11 @@ import (
 )
 
 // suspect notes a break of a story's at the newest entry.
-func (a *actor) suspect(invariant, format string, args ...any) {
+func (a *actor) suspect(invariant, format string, args ...any) *lab.Break {
 	s := a.run
-	s.doubts = append(s.doubts, &lab.Break{Invariant: invariant, At: s.Now(),
-		Event: fmt.Sprintf(format, args...), Entry: len(s.Timeline()) - 1,
-		After: s.Log().Ending(a.Name)})
+	b := s.doubtAt(invariant, len(s.Timeline())-1, format, args...)
+	b.At, b.After = s.Now(), s.Log().Ending(a.Name)
+	return b
 }
 
 // disturbed says whether something has gone wrong in the story that may explain why a call
@@ -63,13 +63,15 @@ type asked struct {
 	free   bool // no node has the lock, and nobody else asks for it
 	open   bool // nobody writes or would write
 	inside bool // the owner has the lock, as far as it knows
+	told   bool // the owner knows that it has lost the lock
+	kept   bool // the server has it for a call of the owner's that was not answered
 }
 
 func (a *actor) asks() asked {
 	a.Step("judged", a.mustNotHaveLost)
 	now := asked{a.run.Now(), a.run.free() && !a.run.somebodyAsks() && !a.run.hidesReaders(),
 		a.run.open(),
-		a.writes.depth+a.reads.depth > 0}
+		a.writes.depth+a.reads.depth > 0, a.depth > 0 && a.told(), a.unknown && a.owns()}
 	a.asking = true
 	return now
 }
@@ -106,6 +108,7 @@ func (s *S) free() bool {
 func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) {
 	s := a.run
 	a.Step("judged", func() {
+		a.unknown = outcome(err) == "error" && !a.failed && !s.shared(a.Name)
 		a.asking, a.unsure, a.failed = false, err != nil, a.failed || err != nil
 		if granted && (a.depth == 1 || !s.nests()) {
 			a.fence = a.token()
@@ -119,10 +122,15 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 		}
 		if step.Verb == swarm.Lock && !asked.inside && s.refusedByItself(a.Name, asked.at) {
 			a.suspect(SelfDeadlock, "%s is refused again and again for a lock that the server has"+
-				" as its", a.owner)
-			s.doubts[len(s.doubts)-1].Told = true
+				" as its", a.owner).Told = true
 		}
 		switch {
+		case granted && asked.told && s.nests():
+			a.suspect(FalseSuccess, "%s enters again, and was told of its loss", a.owner).Told = true
+		case !granted && err == nil && !asked.inside && a.owns() && s.settings.nodes == 1 &&
+			!s.shared(a.Name) && !s.settings.story.Repeats &&
+			(asked.kept || !a.writes.failed && !a.reads.failed):
+			a.suspect(SelfDeadlock, "%s is refused the lock, and the server has it as its", a.owner)
 		case granted && a.depth > 1 && !s.nests():
 			a.depth = 1 // its lease was over, and it has another one
 			a.process.LeaveAs(a.owner)
@@ -223,7 +231,7 @@ func (a *actor) mustHaveBeenTold() {
 func (a *actor) mustHaveFreed(called call, err error) {
 	s := a.run
 	a.Step("judged", func() {
-		a.asking = false
+		a.asking, a.unknown = false, false
 		a.failed = a.failed || err != nil && !errors.Is(err, lock.ErrNotHeld)
 		alone := !s.shared(a.Name) && s.settings.nodes == 1
 		if a.writes.depth+a.reads.depth == 0 && err == nil && !closed(a.lost()) {
