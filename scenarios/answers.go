@@ -15,11 +15,11 @@ import (
 )
 
 // suspect notes a break of a story's at the newest entry.
-func (a *actor) suspect(invariant, format string, args ...any) {
+func (a *actor) suspect(invariant, format string, args ...any) *lab.Break {
 	s := a.run
-	s.doubts = append(s.doubts, &lab.Break{Invariant: invariant, At: s.Now(),
-		Event: fmt.Sprintf(format, args...), Entry: len(s.Timeline()) - 1,
-		After: s.Log().Ending(a.Name)})
+	b := s.doubtAt(invariant, len(s.Timeline())-1, format, args...)
+	b.At, b.After = s.Now(), s.Log().Ending(a.Name)
+	return b
 }
 
 // disturbed says whether something has gone wrong in the story that may explain why a call
@@ -64,13 +64,14 @@ type asked struct {
 	open   bool // nobody writes or would write
 	inside bool // the owner has the lock, as far as it knows
 	owned  bool // the servers had the lock as the actor's process's
+	told   bool // the owner knows that it has lost the lock
 }
 
 func (a *actor) asks() asked {
 	a.Step("judged", a.mustNotHaveLost)
 	now := asked{a.run.Now(), a.run.free() && !a.run.somebodyAsks() && !a.run.hidesReaders(),
 		a.run.open(),
-		a.writes.depth+a.reads.depth > 0, a.owns()}
+		a.writes.depth+a.reads.depth > 0, a.owns(), a.depth > 0 && a.told()}
 	a.asking = true
 	return now
 }
@@ -120,8 +121,7 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 		}
 		if step.Verb == swarm.Lock && !asked.inside && s.refusedByItself(a.Name, asked.at) {
 			a.suspect(SelfDeadlock, "%s is refused again and again for a lock that the server has"+
-				" as its", a.owner)
-			s.doubts[len(s.doubts)-1].Told = true
+				" as its", a.owner).Told = true
 		}
 		if took := s.Now() - asked.at; granted && step.Verb == swarm.TryLock &&
 			s.settings.nodes > 1 && took >= lease*99/100 {
@@ -129,6 +129,8 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 				" may be over where a clock is 1 %% fast", a.owner, took.Seconds())
 		}
 		switch {
+		case granted && asked.told && s.nests():
+			a.suspect(FalseSuccess, "%s enters again, and was told of its loss", a.owner).Told = true
 		case granted && a.depth > 1 && !s.nests():
 			a.depth = 1 // its lease was over, and it has another one
 			a.process.LeaveAs(a.owner)
@@ -144,8 +146,7 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 		case !granted && err == nil && !a.failed && !asked.inside && !asked.owned && a.owns() &&
 			s.settings.nodes == 1 && !s.settings.story.Repeats && !s.shared(a.Name):
 			a.suspect(FalseSuccess, "%s returns false to %s, and the server has granted it the"+
-				" lock", step.Verb, a.owner)
-			s.doubts[len(s.doubts)-1].Grant = true
+				" lock", step.Verb, a.owner).Grant = true
 		case granted, errors.Is(err, lock.ErrUpgrade) && a.reads.depth > 0:
 		case errors.Is(err, lock.ErrLost) && a.depth > 0: // told when it enters again
 		case err == nil && (asked.free && s.free() || a == a.reads && asked.open && s.open()) &&

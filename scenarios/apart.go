@@ -79,8 +79,8 @@ func (a *actor) mustHaveEntered(step swarm.Step, had int, granted bool, err erro
 		a.depth = 1 // its lease was over
 	case granted && had == 0 && s.settings.nodes == 1 && s.readable() &&
 		!s.Node(0).Observe(s.settings.keys(a.other)[0]).Exists && s.untroubled():
-		a.suspect(FalseSuccess, "%s is granted %q, which the server doesn't know", a.owner, a.other)
-		s.doubts[len(s.doubts)-1].Grant = true
+		a.suspect(FalseSuccess, "%s is granted %q, which the server doesn't know", a.owner,
+			a.other).Grant = true
 	case !granted && had == 0 && !a.unsure && !limits(step) && s.healthy():
 		a.suspect(Unavailable, "%s returns %s to %s, and nobody else asks for %q", step.Verb,
 			outcomeOf(granted, err), a.owner, a.other)

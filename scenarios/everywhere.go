@@ -189,17 +189,11 @@ func (s *S) unlisted(results []Result) []Result {
 	return results
 }
 
-// doubt notes a break at the newest entry, by what the servers say in virtual time. In
-// scenarios they don't say of a reader whose its lease is.
-func (a *actor) doubt(late bool, invariant, text string) *lab.Break {
+// doubtful says whether the servers say in virtual time whose the lock is. In scenarios they
+// don't say of a reader whose its lease is.
+func (a *actor) doubtful() bool {
 	s := a.run
-	b := &lab.Break{Invariant: invariant, At: s.Now(),
-		Event: a.owner + "'s " + text, Entry: len(s.Timeline()) - 1,
-		After: s.Log().Ending(a.Name), Late: late}
-	if s.exact() && s.readable() && (a == a.writes || s.settings.story != nil && a.seen()) {
-		s.doubts = append(s.doubts, b)
-	}
-	return b
+	return s.exact() && s.readable() && (a == a.writes || s.settings.story != nil && a.seen())
 }
 
 // owns says whether the servers have the lock as the actor's process's.
@@ -217,9 +211,9 @@ func (a *actor) ownedSince(at time.Duration) bool {
 
 // doubtGrant judges a call that was granted the lock.
 func (a *actor) doubtGrant(call string) {
-	if a.other == "" && !a.owns() {
-		late := a.run.Log().Ending(a.Name) != lab.Running
-		a.doubt(late, FalseSuccess, call+", and the servers don't have its lock").Grant = true
+	if a.other == "" && !a.owns() && a.doubtful() {
+		b := a.suspect(FalseSuccess, "%s's %s, and the servers don't have its lock", a.owner, call)
+		b.Late, b.Grant = b.After != lab.Running, true
 	}
 }
 
@@ -249,15 +243,15 @@ func (a *actor) alone() bool {
 // another's lock is no second flaw.
 func (a *actor) doubtRelease(c call, err error) {
 	switch {
-	case a.other != "":
+	case a.other != "", !a.doubtful():
 	case err == nil && !c.owned && len(a.run.Breaks(ForeignRelease)) == c.released &&
 		!(a.failed && a.ownedSince(c.at)): // an acquire that it gave up may have come first
-		a.doubt(false, FalseSuccess, "Unlock returns ok, and the servers didn't have its"+
-			" lock")
+		a.suspect(FalseSuccess, "%s's Unlock returns ok, and the servers didn't have its lock",
+			a.owner)
 	case errors.Is(err, lock.ErrNotHeld) && c.owned && c.held && a.owns() && !a.unsure && !a.told() &&
 		!a.run.shared(a.Name):
-		a.doubt(false, FalseLoss, "Unlock returns ErrNotHeld, and the servers have its"+
-			" lock")
+		a.suspect(FalseLoss, "%s's Unlock returns ErrNotHeld, and the servers have its lock",
+			a.owner)
 	}
 }
 
@@ -272,9 +266,8 @@ func (s *S) findFalseLosses() {
 			fixed && s.believed(d.Owner, d.Entry) > s.lease()*9/10 {
 			continue // what extends a fixed lease doesn't move its end for the holder
 		}
-		s.doubts = append(s.doubts, &lab.Break{Invariant: FalseLoss, At: d.At,
-			Event: d.Owner + " is told that it has lost the lock, and the servers" +
-				" have it still", Entry: d.Entry})
+		s.doubtAt(FalseLoss, d.Entry, "%s is told that it has lost the lock, and the servers"+
+			" have it still", d.Owner)
 	}
 }
 

@@ -12,6 +12,14 @@ import (
 	"github.com/lockladder/lockladder/scenarios/swarm"
 )
 
+// doubtAt notes a break at an entry.
+func (s *S) doubtAt(invariant string, entry int, format string, args ...any) *lab.Break {
+	b := &lab.Break{Invariant: invariant, At: s.Timeline()[entry].At, Entry: entry,
+		Event: fmt.Sprintf(format, args...)}
+	s.doubts = append(s.doubts, b)
+	return b
+}
+
 // findWrongLeases looks for commands that have left their client a lease of another length
 // than it asked for, from when it was sent or from when it was executed, or that renew one
 // that was not to be renewed.
@@ -29,17 +37,13 @@ func (s *S) findWrongLeases() {
 				continue
 			}
 			given := l.Ends - e.At
-			judge := func(format string, args ...any) {
-				s.doubts = append(s.doubts, &lab.Break{Invariant: WrongLease, At: e.At,
-					Entry: i, Event: fmt.Sprintf(e.Client+format, args...)})
-			}
 			switch {
 			case (given-lease).Abs() > lease/100 && (l.Ends-e.Sent-lease).Abs() > lease/100:
-				judge(" has asked for a lease of %.3f s, and is given %.3f", s.TTL.Seconds(),
-					s.Lasts(given).Seconds())
+				s.doubtAt(WrongLease, i, "%s has asked for a lease of %.3f s, and is given %.3f",
+					e.Client, s.TTL.Seconds(), s.Lasts(given).Seconds())
 			case s.settings.story.Fixed && l.Value == old.Value && l.Owner == old.Owner &&
 				e.At < old.Ends && !s.settings.story.Nests() && !s.disturbed():
-				judge("'s lease was not to be renewed")
+				s.doubtAt(WrongLease, i, "%s's lease was not to be renewed", e.Client)
 			}
 		}
 	}
@@ -58,8 +62,7 @@ func (s *S) findBusyWaiting() {
 			return s.Lasts(e.At-at) > second
 		})
 		if sent[kind] = last; len(last) == 2*mostAttempts*s.owners(e.Client) {
-			s.doubts = append(s.doubts, &lab.Break{Invariant: BusyWaiting, At: e.At, Entry: i,
-				Event: fmt.Sprintf("%s has sent %d like this in a second", e.Client, len(last))})
+			s.doubtAt(BusyWaiting, i, "%s has sent %d like this in a second", e.Client, len(last))
 		}
 	}
 }
@@ -90,7 +93,7 @@ func (s *S) mostFree() time.Duration {
 	case len(s.settings.story.Faults) > 0 || s.settings.story.Abandons():
 		return max(lease+lease/10, pauses)
 	}
-	return max(lease/2, pauses)
+	return max(lease/5, pauses)
 }
 
 // until is when the last of the leases ends.
@@ -129,22 +132,17 @@ func (a *actor) wakes() {
 	}
 	answered := s.answersAll(a.Name)
 	for i, e := range s.Timeline() {
-		judge := func(invariant, format string, args ...any) {
-			s.doubts = append(s.doubts, &lab.Break{Invariant: invariant, At: e.At, Entry: i,
-				Event: fmt.Sprintf(format, args...)})
-		}
 		switch {
 		case e.At <= since+lease/10:
 		case answered && slices.ContainsFunc(e.Leases, func(l history.Lease) bool {
 			return l.Owner == a.Name
 		}):
-			judge(Orphaned, "%s has had nothing to do with the lock since %.3f s, and a server"+
-				" has it as its", a.Name, since.Seconds())
-			s.doubts[len(s.doubts)-1].Told = true
+			s.doubtAt(Orphaned, i, "%s has had nothing to do with the lock since %.3f s, and a"+
+				" server has it as its", a.Name, since.Seconds()).Told = true
 			return
 		case e.Client == a.Name && s.names(e.Command) && e.Sent > since+lease/10 &&
 			!strings.Contains(e.Command, "SUBSCRIBE "): // a driver does so when it reconnects
-			judge(RenewalAfterUnlock, "%s has had nothing to do with the lock since %.3f s",
+			s.doubtAt(RenewalAfterUnlock, i, "%s has had nothing to do with the lock since %.3f s",
 				a.Name, since.Seconds())
 			return
 		}

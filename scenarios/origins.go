@@ -89,11 +89,11 @@ func (s *S) mayBe(b *lab.Break) found {
 	case FalseSuccess:
 		add(b.Grant && (late || s.settings.nodes > 1), "late_grant: two holders")
 		add(b.Grant && story.Shares(), "two_owners_one_process: foreign release")
-		add(!b.Grant, "unlock_is_no_loss: false success", "unlock_not_held: false success", "unlock_expired: false success",
-			"overrun_release: foreign release", "reader_overrun: false success")
+		add(!b.Grant, "unlock_is_no_loss: false success", "unlock_not_held: false success",
+			"unlock_expired: false success", "lost_lease_told: false success", "overrun_release: foreign release", "reader_overrun: false success")
 		add(forgets && s.settings.nodes > 1, "node_restart: two holders")
-		f.blameless = b.After == history.Removed || story.Has(swarm.Clock) ||
-			b.After != lab.Running && story.Has(swarm.Stops)
+		f.blameless = !b.Told && (b.After == history.Removed || story.Has(swarm.Clock) ||
+			b.After != lab.Running && story.Has(swarm.Stops))
 	case FalseLoss:
 		add(true, "held_token: false success", "held_token: two holders")
 		add(s.offers(Renewal), "cancelled_context: two holders",
