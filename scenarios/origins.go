@@ -67,7 +67,9 @@ func (s *S) mayBe(b *lab.Break) found {
 		f.blameless = forgets
 	case Orphaned:
 		add(true, "crash_holding: orphaned") // it has no lease at all
-		add(story.Ends(), "cancelled_context: orphaned", "abandoned_acquire: orphaned")
+		add(story.Ends(swarm.Unlock, swarm.RUnlock), "cancelled_context: orphaned")
+		add(story.Ends(swarm.TryLock, swarm.Lock, swarm.TryRLock, swarm.RLock),
+			"abandoned_acquire: orphaned")
 		add(len(story.Faults) > 0, "crash_after_first_command: orphaned",
 			"failed_unlock: orphaned")
 		add(s.hung() != "", "hung_worker: orphaned")
@@ -90,7 +92,8 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(b.Grant && (late || s.settings.nodes > 1), "late_grant: two holders")
 		add(b.Grant && story.Shares(), "two_owners_one_process: foreign release")
 		add(!b.Grant, "unlock_is_no_loss: false success", "unlock_not_held: false success",
-			"unlock_expired: false success", "lost_lease_told: false success", "overrun_release: foreign release", "reader_overrun: false success")
+			"unlock_expired: false success", "lost_lease_told: false success",
+			"overrun_release: foreign release", "reader_overrun: false success")
 		add(forgets && s.settings.nodes > 1, "node_restart: two holders")
 		f.blameless = !b.Told && (b.After == history.Removed || story.Has(swarm.Clock) ||
 			b.After != lab.Running && story.Has(swarm.Stops))

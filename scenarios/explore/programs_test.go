@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/locktest/wrong"
 	"github.com/lockladder/lockladder/lock"
@@ -13,20 +14,16 @@ import (
 
 // firstToken is a lock whose grants all have the token of the first.
 type firstToken struct {
-	notifying
+	inner
 	token uint64
 }
 
-type notifying interface {
-	lock.Lock
-	lock.Fenced
-	lock.LossNotifier
-}
+type inner interface{ lock.Lock }
 
 // Token is lock.Fenced's.
 func (f *firstToken) Token() uint64 {
 	if f.token == 0 {
-		f.token = f.notifying.Token()
+		f.token = lab.Token(f.inner)
 	}
 	return f.token
 }
@@ -34,10 +31,7 @@ func (f *firstToken) Token() uint64 {
 func withFirstToken(build lock.Build) lock.Build {
 	return func(env lock.Env) (lock.Lock, error) {
 		l, err := build(env)
-		if err != nil {
-			return nil, err
-		}
-		return &firstToken{notifying: l.(notifying)}, nil
+		return &firstToken{inner: l}, err
 	}
 }
 

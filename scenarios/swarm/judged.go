@@ -16,10 +16,10 @@ func (s Story) Skewed() bool {
 	return slices.ContainsFunc(s.Processes, func(p Process) bool { return p.Ahead != 0 })
 }
 
-// Ends says whether the context of a call has ended before it, or may end in it.
-func (s Story) Ends() bool {
+// Ends says whether the context of one of these calls has ended before it, or may end in it.
+func (s Story) Ends(calls ...Verb) bool {
 	return s.hasStep(func(step Step) bool {
-		return step.Ended || step.Within > 0 && step.Verb != Write
+		return (step.Ended || step.Within > 0) && slices.Contains(calls, step.Verb)
 	})
 }
 
