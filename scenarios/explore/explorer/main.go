@@ -2,7 +2,7 @@
 // docs/explorer.md:
 //
 //	go run ./scenarios/explore/explorer why platinum
-//	go run ./scenarios/explore/explorer more platinum
+//	go run ./scenarios/explore/explorer more gold
 //	go run ./scenarios/explore/explorer replay platinum 'once: A> A< A= E B> B<'
 //	go run ./scenarios/explore/explorer standard
 //
