@@ -65,15 +65,29 @@ type asked struct {
 	inside bool // the owner has the lock, as far as it knows
 	owned  bool // the servers had the lock as the actor's process's
 	told   bool // the owner knows that it has lost the lock
+	queued bool // it would read, and nobody writes who has the lock, but one waits to
 }
 
 func (a *actor) asks() asked {
 	a.Step("judged", a.mustNotHaveLost)
 	now := asked{a.run.Now(), a.run.free() && !a.run.somebodyAsks() && !a.run.hidesReaders(),
 		a.run.open(),
-		a.writes.depth+a.reads.depth > 0, a.owns(), a.depth > 0 && a.told()}
+		a.writes.depth+a.reads.depth > 0, a.owns(), a.depth > 0 && a.told(),
+		a.depth+a.writes.depth == 0 && a.run.writerWaits(a.run.Now())}
 	a.asking = true
 	return now
+}
+
+// writerWaits says whether somebody has waited to write for a lease at a moment, and
+// does still, and nobody has had the lock to write since that moment.
+func (s *S) writerWaits(at time.Duration) (waits bool) {
+	for _, a := range s.actors {
+		if a.grantedAt >= at && a.grantedAt > 0 {
+			return false
+		}
+		waits = waits || a.since > 0 && at-a.since >= lease
+	}
+	return waits && len(s.Log().Leases()) == 0
 }
 
 // open says whether readers may come in: no node has the lock for a writer, and nobody
@@ -122,6 +136,10 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 		if step.Verb == swarm.Lock && !asked.inside && s.refusedByItself(a.Name, asked.at) {
 			a.suspect(SelfDeadlock, "%s is refused again and again for a lock that the server has"+
 				" as its", a.owner).Told = true
+		}
+		if granted && asked.queued && s.untroubled() && s.writerWaits(asked.at) {
+			a.suspect(Starvation, "%s has asked to read at %.3f s, and passes a writer that has"+
+				" waited for a lease then", a.owner, asked.at.Seconds())
 		}
 		if took := s.Now() - asked.at; granted && step.Verb == swarm.TryLock &&
 			s.settings.nodes > 1 && took >= lease*99/100 {

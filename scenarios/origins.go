@@ -111,6 +111,8 @@ func (s *S) mayBe(b *lab.Break) found {
 	case LateWakeUp:
 		add(true, "prompt_wake: late wake-up", "lost_wakeup: orphaned",
 			"impatient_waiter: late wake-up", "writer_excludes: late wake-up")
+	case Starvation:
+		add(true, "writer_not_starved: starvation")
 	case WrongLease:
 		add(true, "lease_length: wrong lease")
 		add(story.Fixed, "fixed_lease: wrong lease")
