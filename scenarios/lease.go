@@ -46,20 +46,19 @@ func (s *S) measureLease() {
 // measure judges the lease that a node has given A last, and says whether there
 // is one. A key that never had a lease is a lock without one.
 func (s *S) measure(n *lab.Node, leased bool) bool {
-	if n.Free() {
-		return false
-	}
+	asked := s.Now()
 	left := n.LeaseLeft()
-	length := left + s.Now() - n.LeasedAt()
+	from, to := n.Leased()
+	// A machine may be late between. Of the lengths that it may have the nearest counts.
+	length := min(max(s.lease(), left+asked-to), left+s.Now()-from)
 	switch {
-	case left == 0 && !leased:
+	case n.Free(), left == 0 && !leased: // perhaps only since a moment ago
 		return false
 	case left == 0:
-		s.Report(WrongLease, "A's lock had a lease, and has none since %.3f",
-			n.LeasedAt().Seconds())
+		s.Report(WrongLease, "A's lock had a lease, and has none since %.3f", to.Seconds())
 	case (length - s.lease()).Abs() > s.inexact():
 		s.Report(WrongLease, "the lease that A has had since %.3f is %.3f s long, and"+
-			" A asked for %v", n.LeasedAt().Seconds(), length.Seconds(), s.lease())
+			" A asked for %v", to.Seconds(), length.Seconds(), s.lease())
 	}
 	return true
 }

@@ -197,11 +197,10 @@ var _ = in(Ownership, "failed_unlock", Scenario{
 		a.at(8 * second)
 		a.Step("looks", func() {
 			for i := range s.settings.nodes {
-				if n := s.Node(i); kept && !n.Free() &&
-					s.Owner() == a.Name && n.LeasedAt() > failed {
-					s.Report(RenewalAfterUnlock, "A's Unlock has failed,"+
-						" and its lease is extended at %.3f",
-						n.LeasedAt().Seconds())
+				n := s.Node(i)
+				if _, at := n.Leased(); kept && !n.Free() && s.Owner() == a.Name && at > failed {
+					s.Report(RenewalAfterUnlock, "A's Unlock has failed, and its lease is"+
+						" extended at %.3f", at.Seconds())
 					return
 				}
 			}

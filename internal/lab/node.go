@@ -159,8 +159,9 @@ func (n *Node) LeaseLeft() time.Duration {
 	return n.log.Unscaled(time.Until(s.Ends))
 }
 
-// LeasedAt is when a client's command last changed the lock's first key or its
-// lease.
-func (n *Node) LeasedAt() time.Duration {
-	return n.log.Of(n.log.Leased[n.index])
+// Leased says between which moments a client's command last changed the lock's first key
+// or its lease. In virtual time they are one.
+func (n *Node) Leased() (from, to time.Duration) {
+	span := n.log.Leased[n.index]
+	return n.log.Of(span.From), n.log.Of(span.To)
 }

@@ -187,7 +187,7 @@ func TestNobodyWaitsForASubscriptionThatCannotConnect(t *testing.T) {
 				})
 				defer rdb.Close()
 				e := lock.Env{Nodes: []redis.UniversalClient{rdb}, Key: "stock",
-					TTL: 300 * time.Millisecond}
+					TTL: time.Second}
 				e.Options = []lock.Option{lock.FixedLease()}
 				l, err := rung.Build(e)
 				require.NoError(t, err)

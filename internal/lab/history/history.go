@@ -125,7 +125,7 @@ type Log struct {
 	Held    int  // acquisitions so far
 	Touched bool // a client has set a lock key
 
-	Leased []time.Time // by node: when a command last changed the first key, or its lease
+	Leased []Span // by node: when a command last changed the first key, or its lease
 
 	endings  map[string]Ending // by client: how its newest grant has ended
 	storage  *Storage          // the newest; nil: none was made
@@ -145,7 +145,7 @@ func (l *Log) Reset() {
 	l.Grants, l.Inside, l.Held, l.Touched = map[Place]*Grant{}, nil, 0, false
 	l.Entries, l.Breaks, l.Denied, l.storage = nil, nil, nil, nil
 	l.endings = map[string]Ending{}
-	l.versions, l.Leased = make([]int, l.Nodes), make([]time.Time, l.Nodes)
+	l.versions, l.Leased = make([]int, l.Nodes), make([]Span, l.Nodes)
 }
 
 // Record keeps entries from now on, and sets the clock to zero.
@@ -346,3 +346,6 @@ func (l *Log) Rivals() []string {
 	}
 	return rivals
 }
+
+// Span is between two moments.
+type Span struct{ From, To time.Time }

@@ -167,6 +167,7 @@ func (k *Conn) Execute(x Exchange) string {
 	if ask == nil {
 		ask = k.Server.Execute
 	}
+	asked := time.Now()
 	reply := ask(x.Args)
 	if reply == "" {
 		return ""
@@ -178,7 +179,7 @@ func (k *Conn) Execute(x Exchange) string {
 			c.decides()
 		}
 		if altered && i == 0 {
-			log.Leased[k.Port.Index] = time.Now()
+			log.Leased[k.Port.Index] = history.Span{From: asked, To: time.Now()}
 		}
 		log.Executed(history.Command{Client: c.Name, Text: x.Text, Sent: x.Sent,
 			Began: x.Began, Late: c.late(x.Sent)},
