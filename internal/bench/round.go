@@ -94,8 +94,8 @@ func (r *Runner) assign(ctx context.Context, subject Subject,
 // the turn of each: behind a lock of its own, but for the baselines and other stocks.
 func (r *Runner) turns(ctx context.Context, s *round, subject Subject) (
 	turnOf, error) {
-	if start := baselines[subject.Name].start; start != nil {
-		return start(s)
+	if subject.start != nil {
+		return subject.start(s)
 	}
 	if subject.Open != nil {
 		_, amount := r.size(subject)

@@ -23,6 +23,7 @@ type options struct {
 	plan       bench.Plan
 	unmeasured []unmeasured
 	asked      string // servers, see bench.Open
+	servers    *bench.Servers
 	json, html string
 	report     bench.Report
 }
