@@ -137,15 +137,12 @@ func warmUp(ctx context.Context, subject Subject, env lock.Env) {
 	ctx, cancel := context.WithTimeout(ctx, finishWithin)
 	defer cancel()
 	// A lock that does not end with its context is left behind.
-	_, _ = lock.Within(ctx, func() (granted bool, err error) {
+	_, _ = lock.Within(ctx, func() (bool, error) {
 		l, err := subject.Build(env)
 		if err != nil {
 			return false, err
 		}
-		if granted, err = l.TryLock(ctx); granted && err == nil {
-			err = l.Unlock(ctx)
-		}
-		return granted, err
+		return true, once(ctx, l)
 	})
 }
 

@@ -38,17 +38,12 @@ type Command struct {
 	// among them by name.
 	Locks []bench.Subject
 
-	// More are rows that have to be asked for: with the flag -More.Flag.
-	More More
+	// Programs are rows of other languages, which a run has with -programs only; none: there
+	// is no such flag.
+	Programs []bench.Subject
 
 	// Note is a line below the header, "" for none.
 	Note string
-}
-
-// More are rows that a run doesn't have unless a flag asks for them.
-type More struct {
-	Flag, Usage string // "" for no such rows
-	Locks       []bench.Subject
 }
 
 // Main runs the command as a process and ends it.

@@ -50,9 +50,10 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 		"with - they alone go to standard output")
 	flags.StringVar(&o.html, "html", "",
 		"also write them as a page with charts to this `file`")
-	wantsMore := new(bool)
-	if c.More.Flag != "" {
-		flags.BoolVar(wantsMore, c.More.Flag, false, c.More.Usage)
+	programs := new(bool)
+	if c.Programs != nil {
+		programs = flags.Bool("programs", false, "also measures locks of other languages, "+
+			"in programs of their own; the\nlanguage is part of such a row")
 	}
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -76,8 +77,8 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 		o.asked = strings.Join(addresses, ",")
 	}
 	locks := c.Locks
-	if *wantsMore {
-		locks = slices.Concat(locks, c.More.Locks)
+	if *programs {
+		locks = slices.Concat(locks, c.Programs)
 	}
 	if err := o.choose(locks, *names); err != nil {
 		return nil, err
