@@ -176,7 +176,7 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 		return Plan{}, err
 	}
 	p := Plan{Config: Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt},
-		Header: w.header(run), Layout: Layout{Width: run.Width}}
+		Header: w.header(run)}
 	if args := strings.Fields(w.program); len(args) > 0 {
 		p.Layout.Name, p.Nodes = len(ProgramName(args)), ProgramNodes
 	}

@@ -12,7 +12,6 @@ type Run struct {
 	Given    map[string]bool // the flags that the user has given
 	Real     bool            // the servers are real ones
 	Subjects []Subject       // the rows
-	Width    int             // columns of the reader's terminal, 0 when unknown
 }
 
 // Plan is what a program needs to know of a run, and prints.

@@ -303,57 +303,49 @@ type member struct {
 	value any
 }
 
-// MarshalJSON has the figures in their order.
+// object is a JSON object whose members keep their order; null when all of them are.
+type object []member
+
+func (o object) MarshalJSON() ([]byte, error) {
+	if !slices.ContainsFunc(o, func(m member) bool { return m.value != nil }) {
+		return []byte("null"), nil
+	}
+	b := bytes.NewBufferString("{")
+	for i, m := range o {
+		text, err := json.Marshal(m.value)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", m.name, err)
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(b, "%q:%s", m.name, text)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// MarshalJSON has the figures in their order. Those whose names have the same beginning
+// before a dot are one object.
 func (r Row) MarshalJSON() ([]byte, error) {
-	var all []member
+	var all object
 	for _, f := range r.figures {
-		if name := f.member(r.isRound); name != "" {
+		name, inner, nested := strings.Cut(f.member(r.isRound), ".")
+		last := len(all) - 1
+		switch {
+		case name == "":
+		case !nested:
 			all = append(all, member{name, f.Value})
+		case all[last].name != name:
+			all = append(all, member{name, object{{inner, f.Value}}})
+		default:
+			all[last].value = append(all[last].value.(object), member{inner, f.Value})
 		}
 	}
 	if len(r.Rounds) > 0 {
 		all = append(all, member{"rounds", r.Rounds})
 	}
-	return object(all)
-}
-
-// object is a JSON object. Members whose names have the same beginning before a dot
-// are one in it, null when all of them are nil.
-func object(members []member) (json.RawMessage, error) {
-	b := bytes.NewBufferString("{")
-	for len(members) > 0 {
-		name, _, nested := strings.Cut(members[0].name, ".")
-		value, n := members[0].value, 1
-		if nested {
-			var inner []member
-			for n = 0; n < len(members); n++ {
-				rest, is := strings.CutPrefix(members[n].name, name+".")
-				if !is {
-					break
-				}
-				inner = append(inner, member{rest, members[n].value})
-			}
-			if value = nil; slices.ContainsFunc(inner, func(m member) bool {
-				return m.value != nil
-			}) {
-				text, err := object(inner)
-				if err != nil {
-					return nil, err
-				}
-				value = text
-			}
-		}
-		text, err := json.Marshal(value)
-		if err != nil {
-			return nil, fmt.Errorf("encode %s: %w", name, err)
-		}
-		if members = members[n:]; b.Len() > 1 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(b, "%q:%s", name, text)
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return all.MarshalJSON()
 }
 
 // UnmarshalJSON reads what MarshalJSON writes of the inventory. Figures that there are no

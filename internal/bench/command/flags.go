@@ -66,7 +66,7 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	o.run = bench.Run{Given: map[string]bool{}, Width: width(stdout)}
+	o.run = bench.Run{Given: map[string]bool{}}
 	flags.Visit(func(f *flag.Flag) { o.run.Given[f.Name] = true })
 	o.asked, o.run.Real = *redis, o.run.Given["redis"]
 	if o.run.Real && o.asked != servers.Auto {
@@ -87,6 +87,7 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 	if o.plan, err = plan(o.run); err != nil {
 		return nil, err
 	}
+	o.plan.Layout.Width = width(stdout)
 	for _, subject := range o.run.Subjects {
 		o.plan.Layout.Name = max(o.plan.Layout.Name, len(subject.Name))
 	}
