@@ -55,9 +55,7 @@ func program() command.Command {
 		Note: "redsync waits for 50 to 250 ms, its default; redislock for 100 " +
 			"ms, as in its example:\nits default is not to wait. mysql/record " +
 			"and mysql/lease always wait for as long.",
-		Locks: append(all, storeRows...),
-		More: command.More{Flag: "programs", Locks: workloads(),
-			Usage: "also measures locks of other languages, in programs of their own; " +
-				"the\nlanguage is part of such a row"},
+		Locks:    append(all, storeRows...),
+		Programs: workloads(),
 	}
 }

@@ -59,7 +59,7 @@ func on[T any](name string, installed func() error,
 		Share: func(ctx context.Context) (lock.Build, func(), error) {
 			common, end, err := start(ctx)
 			if err != nil {
-				return nil, nil, fmt.Errorf("start a server: %w", err)
+				return nil, nil, err
 			}
 			return func(env lock.Env) (lock.Lock, error) {
 				return build(common, env)
@@ -111,7 +111,7 @@ func optimistic(name string, by mysql.Column) bench.Subject {
 		Open: func(ctx context.Context, amount int) (bench.Stock, error) {
 			db, end, err := startMariaDB(ctx)
 			if err != nil {
-				return bench.Stock{}, fmt.Errorf("start a server: %w", err)
+				return bench.Stock{}, err
 			}
 			stock := mysql.NewOptimistic(db, "stock", by)
 			if err := stock.Fill(ctx, amount); err != nil {
@@ -131,17 +131,22 @@ func name(env lock.Env) string { return strings.ReplaceAll(env.Key, "/", "-") }
 
 const database = "lockladder"
 
-// startMariaDB starts a server with a database, which are both there until end.
-func startMariaDB(ctx context.Context) (db *sql.DB, end func(), err error) {
-	server, err := stores.StartMariaDB(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	if db, err = openMariaDB(ctx, server); err != nil {
+// started opens a server that was started. Both are there until end.
+func started[T any](server *servers.Server, err error, open func() (T, error),
+	closes func(T)) (common T, end func(), failed error) {
+	if err == nil {
+		if common, err = open(); err == nil {
+			return common, func() { closes(common); server.Stop() }, nil
+		}
 		server.Stop()
-		return nil, nil, err
 	}
-	return db, func() { db.Close(); server.Stop() }, nil
+	return common, nil, fmt.Errorf("start a server: %w", err)
+}
+
+func startMariaDB(ctx context.Context) (*sql.DB, func(), error) {
+	server, err := stores.StartMariaDB(ctx)
+	return started(server, err, func() (*sql.DB, error) { return openMariaDB(ctx, server) },
+		func(db *sql.DB) { db.Close() })
 }
 
 // openMariaDB makes a database on a fresh server and connects to it.
@@ -166,27 +171,15 @@ func openMariaDB(ctx context.Context, server *servers.Server) (*sql.DB, error) {
 
 func startZooKeeper(ctx context.Context) (*zookeeper.Session, func(), error) {
 	server, err := stores.StartZooKeeper(ctx, time.Second)
-	if err != nil {
-		return nil, nil, err
-	}
-	session, err := zookeeper.Open([]string{server.Addr()}, bench.DefaultTTL, nil)
-	if err != nil {
-		server.Stop()
-		return nil, nil, err
-	}
-	return session, func() { session.Close(); server.Stop() }, nil
+	return started(server, err, func() (*zookeeper.Session, error) {
+		return zookeeper.Open([]string{server.Addr()}, bench.DefaultTTL, nil)
+	}, func(session *zookeeper.Session) { session.Close() })
 }
 
 func startEtcd(ctx context.Context) (*clientv3.Client, func(), error) {
 	server, err := stores.StartEtcd(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	client, err := clientv3.New(clientv3.Config{
-		Endpoints: []string{"http://" + server.Addr()}, Logger: zap.NewNop()})
-	if err != nil {
-		server.Stop()
-		return nil, nil, err
-	}
-	return client, func() { client.Close(); server.Stop() }, nil
+	return started(server, err, func() (*clientv3.Client, error) {
+		return clientv3.New(clientv3.Config{Endpoints: []string{"http://" + server.Addr()},
+			Logger: zap.NewNop()})
+	}, func(client *clientv3.Client) { client.Close() })
 }

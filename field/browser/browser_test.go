@@ -30,6 +30,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/internal/servers/process"
 	"github.com/lockladder/lockladder/internal/site"
 )
 
@@ -75,20 +76,14 @@ var theSite = sync.OnceValues(func() (address string, err error) {
 	// The shell ends docs when this process has ended, however that came about.
 	cmd := exec.Command("sh", "-c", `"$0" -addr 127.0.0.1:0 & read _; kill $!; wait`, docs)
 	cmd.Dir, cmd.Stderr = home, os.Stderr
-	ours, err := cmd.StdinPipe()
+	ours, said, err := process.Launch(cmd)
 	if err != nil {
-		return "", err
-	}
-	said, err := cmd.StdoutPipe()
-	if err != nil {
-		return "", err
-	}
-	if err := cmd.Start(); err != nil {
 		return "", fmt.Errorf("start docs: %w", err)
 	}
 	atEnd = append(atEnd, func() {
 		ours.Close()
 		cmd.Wait()
+		said.Close()
 	})
 	_, err = fmt.Fscanf(said, "The workshop is at %s", &address)
 	return address, err

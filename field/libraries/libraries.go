@@ -55,6 +55,16 @@ var rueidislockFlaws = lock.Flaws(
 	"error_replies: false success, false loss",
 )
 
+// singleLeaseFlaws are those of all libraries that neither renew a lease nor number it.
+var singleLeaseFlaws = lock.Flaws(
+	"overrun_overlap: two holders",
+	"paused_holder: stale write",
+	"node_restart: two holders",
+	"clock_jump: two holders",
+	"cancelled_context: orphaned",
+	"oversell: lost update",
+)
+
 // Libraries are all libraries in the order in which they are shown.
 var Libraries = []Library{
 	{
@@ -63,17 +73,11 @@ var Libraries = []Library{
 		Idea:  "Redlock's way on one node",
 		Nodes: 1,
 		Build: newRedsync,
-		Flaws: lock.Flaws(
-			"overrun_overlap: two holders",
-			"paused_holder: stale write",
+		Flaws: append(lock.Flaws(
 			"failover: two holders",
-			"node_restart: two holders",
-			"clock_jump: two holders",
 			"late_grant: orphaned",
-			"cancelled_context: orphaned",
-			"oversell: lost update",
 			"far_process: starvation",
-		),
+		), singleLeaseFlaws...),
 	},
 	{
 		Name:  "redsync-5",
@@ -81,15 +85,7 @@ var Libraries = []Library{
 		Idea:  "Redlock on five nodes, asked at once",
 		Nodes: 5,
 		Build: newRedsync,
-		Flaws: lock.Flaws(
-			"overrun_overlap: two holders",
-			"paused_holder: stale write",
-			"node_restart: two holders",
-			"clock_jump: two holders",
-			"cancelled_context: orphaned",
-			"oversell: lost update",
-			"nodes_down: hangs",
-		),
+		Flaws: append(lock.Flaws("nodes_down: hangs"), singleLeaseFlaws...),
 	},
 	{
 		Name:  "redislock",
@@ -97,17 +93,11 @@ var Libraries = []Library{
 		Idea:  "a token, and scripts that compare it",
 		Nodes: 1,
 		Build: newRedislock,
-		Flaws: lock.Flaws(
-			"overrun_overlap: two holders",
-			"paused_holder: stale write",
+		Flaws: append(lock.Flaws(
 			"failover: two holders",
-			"node_restart: two holders",
-			"clock_jump: two holders",
 			"lost_reply: self-deadlock",
 			"late_grant: orphaned",
-			"cancelled_context: orphaned",
-			"oversell: lost update",
-		),
+		), singleLeaseFlaws...),
 	},
 	rueidislockOf(Library{
 		Name:  "rueidislock",

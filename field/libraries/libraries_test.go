@@ -6,13 +6,16 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/field/libraries"
+	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/site/generated"
@@ -75,6 +78,20 @@ func run(t *testing.T, library libraries.Library, more ...scenarios.Option,
 		options = append(options, scenarios.Sometimes(lock.Flaws("late_grant: two holders")...))
 	}
 	return scenarios.Run(t, library.Build, append(options, more...)...)
+}
+
+// late_grant gives the caller no deadline, and redislock then waits for one lease
+// at most. With a later deadline a grant comes through whose lease has ended.
+func TestRedislockBelievesALateGrantWhenTheCallerWaitsForIt(t *testing.T) {
+	i := slices.IndexFunc(libraries.Libraries, func(l libraries.Library) bool {
+		return l.Name == "redislock"
+	})
+	locktest.Run(t, locktest.Config{Build: libraries.Libraries[i].Build,
+		Processes: []string{"A"}}, func(s *locktest.Scenario) {
+		s.Owner("A1").Fails(lab.Acquire, 1, lab.Fault{Answer: 12 * time.Second}).
+			LocksWithin(15 * time.Second).SinceAbout(12 * time.Second).Finds(true)
+		s.Serves("A1")
+	})
 }
 
 // page is the document about the libraries, among the ladder's.

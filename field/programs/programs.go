@@ -41,7 +41,8 @@ type Program struct {
 	Flaws string // the file in its folder
 	Idea  string
 
-	// Page has the reference of the library, with the reason for each flaw.
+	// Page has the reference of the library, with the reason for each flaw; "" is
+	// libraries.md.
 	Page string
 }
 
@@ -66,8 +67,7 @@ const (
 	venv = "python3 -m venv .venv && .venv/bin/pip install -q -r requirements.txt"
 	npm  = "npm ci --silent"
 
-	atGitHub      = "https://github.com/"
-	librariesPage = "libraries.md"
+	atGitHub = "https://github.com/"
 )
 
 // redissons is one of Redisson's locks. Every scenario starts several processes, which
@@ -110,35 +110,29 @@ var Programs = []Program{
 		Makes:   ".venv/bin/python",
 		Command: []string{"redis-py/.venv/bin/python", "redis-py/mylock.py"}, Nodes: 1,
 		Workload: []string{"redis-py/.venv/bin/python", "redis-py/workload.py"},
-		Flaws:    "flaws.txt", Idea: "`Lock`: a token, and scripts that compare it",
-		Page: librariesPage},
+		Flaws:    "flaws.txt", Idea: "`Lock`: a token, and scripts that compare it"},
 	{Name: "pottery", Library: "pottery 3.0.1",
 		Address: atGitHub + "brainix/pottery", Dir: "pottery", Install: venv,
 		Command: []string{"pottery/.venv/bin/python", "pottery/program.py"}, Nodes: 5,
-		Flaws: "flaws.txt", Idea: "`Redlock` on five nodes, asked at once",
-		Page: librariesPage},
+		Flaws: "flaws.txt", Idea: "`Redlock` on five nodes, asked at once"},
 	{Name: "node-redlock", Library: "redlock 5.0.0-beta.2",
 		Address: atGitHub + "mike-marcacci/node-redlock", Dir: "node", Install: npm,
 		Command: []string{"node", "node/redlock.js"}, Nodes: 5,
 		Flaws: "flaws-redlock.txt",
-		Idea:  "Redlock on five nodes; `using` renews it",
-		Page:  librariesPage},
+		Idea:  "Redlock on five nodes; `using` renews it"},
 	{Name: "redis-semaphore", Library: "redis-semaphore 5.8.0",
 		Address: atGitHub + "swarthy/redis-semaphore", Dir: "node", Install: npm,
 		Makes:   "node_modules/redis-semaphore/package.json",
 		Command: []string{"node", "node/redis-semaphore.js"}, Nodes: 1,
 		Workload: []string{"node", "node/workload.js"},
-		Flaws:    "flaws-redis-semaphore.txt", Idea: "`Mutex`: a token, renewed",
-		Page: librariesPage},
+		Flaws:    "flaws-redis-semaphore.txt", Idea: "`Mutex`: a token, renewed"},
 	{Name: "rslock", Library: "rslock 0.10.0",
 		Address: atGitHub + "hexcowboy/redlock-async-rs", Dir: "rslock",
 		Install: "cargo build --locked --quiet",
 		Command: []string{"rslock/target/debug/rslock-program"}, Nodes: 3,
-		Flaws: "flaws.txt", Idea: "Redlock on three nodes, asked at once",
-		Page: librariesPage},
+		Flaws: "flaws.txt", Idea: "Redlock on three nodes, asked at once"},
 	{Name: "symfony", Library: "Symfony Lock 5.4.53",
 		Address: atGitHub + "symfony/lock", Dir: "symfony", Install: "php -v >/dev/null",
 		Command: []string{"php", "symfony/program.php"}, Nodes: 1, Flaws: "flaws.txt",
-		Idea: "`RedisStore`: a sorted set of tokens by the ends of their leases",
-		Page: librariesPage},
+		Idea: "`RedisStore`: a sorted set of tokens by the ends of their leases"},
 }

@@ -43,29 +43,19 @@ func isSerialLimit(subject Subject) bool {
 	return subject.Name == serialLimit.Name
 }
 
-// baseline is what a lock in Redis is compared with: the same work without one.
-type baseline struct {
-	// start prepares a round; it replaces the subject's Build.
-	start func(s *round) (turnOf, error)
-
-	unlocked bool // no client is ever inside a critical section
-}
-
-var baselines = map[string]baseline{
-	"no-lock":           {start: withoutLock},
-	"mutex-per-service": {start: behindMutexes},
-	"watch-multi": {unlocked: true, start: func(s *round) (turnOf, error) {
-		return optimistic(s.transaction), nil
-	}},
-	"lua-decrement": {start: scripted, unlocked: true},
+// baseline is what a lock in Redis is compared with: the same work on one server without
+// one.
+func baseline(name string, start func(s *round) (turnOf, error), unlocked bool) Subject {
+	return Subject{Name: name, Kind: Baseline, Nodes: 1, start: start, unlocked: unlocked}
 }
 
 // Around puts the five baselines around the locks: first what is there without
 // any lock in Redis, last what Redis does without a lock.
 func Around(locks ...Subject) []Subject {
-	return slices.Concat([]Subject{serialLimit},
-		Baselines("no-lock", "mutex-per-service"), locks,
-		Baselines("watch-multi", "lua-decrement"))
+	return slices.Concat([]Subject{serialLimit, baseline("no-lock", withoutLock, false),
+		baseline("mutex-per-service", behindMutexes, false)}, locks,
+		[]Subject{baseline("watch-multi", withTransactions, true),
+			baseline("lua-decrement", scripted, true)})
 }
 
 // withoutLock lets everybody in.
@@ -149,6 +139,9 @@ func one(is bool) int64 {
 	}
 	return 0
 }
+
+// withTransactions sells without a lock: a client watches the stock that it has read.
+func withTransactions(s *round) (turnOf, error) { return optimistic(s.transaction), nil }
 
 // transaction takes one, unless the stock has changed since it was read.
 func (s *round) transaction(ctx context.Context) (accepted, taken bool, err error) {

@@ -15,9 +15,6 @@ type Figure struct {
 	// Over makes a figure of all rounds, where it is not that of the one with the
 	// median ratio: the worst of what must not happen.
 	Over func(a, b any) any
-
-	// Mistake says that a row is wrong where the figure is not 0.
-	Mistake bool
 }
 
 // member is the figure's name in JSON, of a row or of one of its rounds; "" where it has
@@ -66,8 +63,7 @@ func (m *Measurement) figures() []Figure {
 		{Name: "left", Value: m.Left, Column: Column{"", "left", 6, 0}},
 		{Name: "oversold", Value: max(0, m.Taken-int64(m.Stock)), Round: "oversold",
 			Over: worst, Column: Column{"over-", "sold", 6, 0}},
-		{Name: "lost_updates", Value: lost, Over: worst, Mistake: true,
-			Unit:   "lost-updates",
+		{Name: "lost_updates", Value: lost, Over: worst, Unit: "lost-updates",
 			Column: Column{"lost", "updates", 8, 0},
 			Legend: "lost updates: sections in which another client changed the stock " +
 				"between the reading and the taking: without a lock that excludes, " +

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/lockladder/lockladder/lock"
@@ -38,7 +37,7 @@ const (
 type Inventory struct {
 	Note string // a line below the header, "" for none
 
-	settings Settings // but for the clients and the pause
+	Settings // but for the clients and the pause
 	clients  []int
 	polls    []time.Duration // 0 is the default
 	pool     int
@@ -47,15 +46,12 @@ type Inventory struct {
 	against string // a file with an earlier run
 	before  Report // what is in it
 	program string // a command line, "" for none
-
-	runners []*Runner // of each table
-	current atomic.Pointer[Runner]
 }
 
 // Flags defines the flags of the settings. When they are parsed, plan checks them, and
 // returns what is wrong with them.
 func (w *Inventory) Flags(flags *flag.FlagSet) (plan func(Run) (Plan, error)) {
-	s := &w.settings
+	s := &w.Settings
 	s.Grace = DefaultGrace
 	w.clients, w.polls = []int{DefaultClients}, []time.Duration{0}
 	flags.Func("clients", fmt.Sprintf("how many `clients` start at one instant "+
@@ -106,7 +102,7 @@ func positive(text string) (time.Duration, error) {
 
 // check completes the settings, and returns what is wrong with them.
 func (w *Inventory) check(given map[string]bool, real bool) error {
-	s := &w.settings
+	s := &w.Settings
 	if s.Loop > 0 && !given["stock"] {
 		s.Stock = loopStock
 	}
@@ -179,18 +175,16 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 	if err := errors.Join(w.check(run.Given, run.Real), w.read()); err != nil {
 		return Plan{}, err
 	}
-	s := &w.settings
-	p := Plan{TTL: s.TTL, Timeout: s.Timeout, Seed: s.Seed,
-		Config: Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt},
-		Header: w.header(run), Layout: Layout{Width: run.Width}}
+	p := Plan{Config: Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt},
+		Header: w.header(run)}
 	if args := strings.Fields(w.program); len(args) > 0 {
 		p.Layout.Name, p.Nodes = len(ProgramName(args)), ProgramNodes
 	}
 	for _, clients := range w.clients {
 		for _, poll := range w.polls {
-			p.Tables = append(p.Tables, w.title(clients, poll))
-			s.Clients, s.Poll = clients, poll
-			w.runners = append(w.runners, &Runner{Settings: *s})
+			w.Clients, w.Poll = clients, poll
+			p.Tables = append(p.Tables, Table{w.title(clients, poll),
+				&Runner{Settings: w.Settings}})
 		}
 	}
 	return p, nil
@@ -208,10 +202,10 @@ func (w *Inventory) Late(ctx context.Context, servers *Servers) ([]Subject, erro
 
 // sections is how many there are in a row, more than any number where nobody knows.
 func (w *Inventory) sections() int {
-	if w.settings.Loop > 0 {
+	if w.Loop > 0 {
 		return math.MaxInt
 	}
-	return slices.Max(w.clients) * max(w.settings.Ops, 1)
+	return slices.Max(w.clients) * max(w.Ops, 1)
 }
 
 // read reads the earlier run.
@@ -254,38 +248,17 @@ func (w *Inventory) Subjects(locks []Subject) []Subject {
 
 // unfit says why a row can't be measured with the settings, "" when it can.
 func (w *Inventory) unfit(subject Subject) string {
-	ttl := w.settings.TTL
 	switch {
-	case subject.Sell != nil && (w.settings.Loop > 0 || w.rtt > 0 || w.pool > 0):
+	case subject.Sell != nil && (w.Loop > 0 || w.rtt > 0 || w.pool > 0):
 		return "its clients live in a program of their own, not with -loop, -rtt or -pool"
-	case subject.Sell != nil &&
-		w.sections() > subject.MostSections:
+	case subject.Sell != nil && w.sections() > subject.MostSections:
 		return fmt.Sprintf("it sells in %d sections at most, see -clients and -ops",
 			subject.MostSections)
 	case subject.Name == noPause.Name && slices.Max(w.clients) > crowded:
 		return fmt.Sprintf("its clients ask without a pause, and more than %d take minutes,"+
 			" see -clients", crowded)
-	case subject.Lease != nil && subject.Lease(ttl) != ttl:
-		return fmt.Sprintf("its lease is %v, whatever -ttl says",
-			subject.Lease(ttl))
-	}
-	return ""
-}
-
-// Measure measures a row of a table. When ctx ends before that is complete it returns what
-// there is. An error says that there is nothing.
-func (w *Inventory) Measure(ctx context.Context, run Run, subject Subject) (Row, error) {
-	r := w.runners[run.Table]
-	r.Servers = run.Servers
-	w.current.Store(r)
-	return r.Measure(ctx, subject)
-}
-
-// Progress continues the name of the subject that is measured with how far it is. Any
-// goroutine may call it.
-func (w *Inventory) Progress() string {
-	if r := w.current.Load(); r != nil {
-		return r.Progress()
+	case subject.Lease != nil && subject.Lease(w.TTL) != w.TTL:
+		return fmt.Sprintf("its lease is %v, whatever -ttl says", subject.Lease(w.TTL))
 	}
 	return ""
 }
@@ -307,10 +280,9 @@ func (w *Inventory) title(clients int, poll time.Duration) string {
 
 // header says what is measured.
 func (w *Inventory) header(run Run) string {
-	s := &w.settings
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s; stock %d, lease %v, at most %v a row.\n", w.who(),
-		s.Stock, s.TTL, s.Timeout)
+		w.Stock, w.TTL, w.Timeout)
 	fmt.Fprintf(&b, "Refused clients ask again within %s.\n", w.pauses(run))
 	b.WriteString("Connections are warmed up before the clock starts")
 	if w.pool > 0 {
@@ -320,9 +292,9 @@ func (w *Inventory) header(run Run) string {
 	if run.Real && collectorStaysAway() {
 		b.WriteString("The clients' garbage is collected between the rounds.\n")
 	}
-	if s.paired() {
+	if w.paired() {
 		fmt.Fprintf(&b, "Every row is measured %s,\neach time just after the serial limit.\n",
-			s.often())
+			w.often())
 	}
 	if w.rtt > 0 {
 		fmt.Fprintf(&b, "%v are added to every round trip.\n", w.rtt)
@@ -347,13 +319,12 @@ func (w *Inventory) who() string {
 	for _, clients := range w.clients {
 		counts = append(counts, strconv.Itoa(clients))
 	}
-	text := strings.Join(counts, ", ") + " clients"
-	text += " start at one instant"
-	switch s := &w.settings; {
-	case s.Loop > 0:
-		text += fmt.Sprintf(" and take turns for %v", s.Loop)
-	case s.Ops > 1:
-		text += fmt.Sprintf(" and take %d turns each", s.Ops)
+	text := strings.Join(counts, ", ") + " clients start at one instant"
+	switch {
+	case w.Loop > 0:
+		text += fmt.Sprintf(" and take turns for %v", w.Loop)
+	case w.Ops > 1:
+		text += fmt.Sprintf(" and take %d turns each", w.Ops)
 	}
 	return text
 }
@@ -361,7 +332,7 @@ func (w *Inventory) who() string {
 // pauses says how often refused clients ask again.
 func (w *Inventory) pauses(run Run) string {
 	jitter := ", with full jitter"
-	if w.settings.FixedPoll {
+	if w.FixedPoll {
 		jitter = ", each time after as long"
 	}
 	if len(w.polls) > 1 {
@@ -371,7 +342,7 @@ func (w *Inventory) pauses(run Run) string {
 		}
 		return strings.Join(all, ", ") + jitter
 	}
-	s := w.settings
+	s := w.Settings
 	s.Clients, s.Poll = slices.Max(w.clients), w.polls[0]
 	usual := s.Pause(Subject{}, !run.Real)
 	text := usual.String()

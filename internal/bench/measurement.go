@@ -154,58 +154,20 @@ func MostInside(stamps []Stamp) int64 {
 // order in which they were asked for: 1 is first come, first served, and 0.5 is
 // chance. It is nil when there is no pair.
 func inOrder(stamps []Stamp) *float64 {
-	ranks := orderOfService(stamps)
-	n := len(ranks)
+	asked := slices.DeleteFunc(slices.Clone(stamps), func(s Stamp) bool { return s.Asked < 0 })
+	n := float64(len(asked))
 	if n < 2 {
 		return nil
 	}
-	pairs := float64(n) * float64(n-1) / 2
-	return new(Rounded(1-float64(inversions(ranks, make([]int, n)))/pairs, 4))
-}
-
-// orderOfService lists the acquisitions in the order of their requests, each as its
-// position in the order of the grants, counted from 0.
-func orderOfService(stamps []Stamp) []int {
-	var asked []Stamp
-	for _, s := range stamps {
-		if s.Asked >= 0 {
-			asked = append(asked, s)
-		}
-	}
-	slices.SortStableFunc(asked, func(a, b Stamp) int {
-		return cmp.Or(cmp.Compare(a.Asked, b.Asked),
-			cmp.Compare(a.Entered, b.Entered))
+	slices.SortFunc(asked, func(a, b Stamp) int {
+		return cmp.Or(cmp.Compare(a.Asked, b.Asked), cmp.Compare(a.Entered, b.Entered))
 	})
-	order := make([]int, len(asked))
-	for i := range order {
-		order[i] = i
+	overtaken := 0
+	var granted []int64 // those who asked so far, in the order of their grants
+	for _, s := range asked {
+		later, _ := slices.BinarySearch(granted, s.Entered+1)
+		overtaken += len(granted) - later
+		granted = slices.Insert(granted, later, s.Entered)
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(asked[a].Entered, asked[b].Entered)
-	})
-	ranks := make([]int, len(order))
-	for rank, i := range order {
-		ranks[i] = rank
-	}
-	return ranks
-}
-
-// inversions counts the pairs that stand in the wrong order. It sorts x.
-func inversions(x, spare []int) int {
-	if len(x) < 2 {
-		return 0
-	}
-	half := len(x) / 2
-	n := inversions(x[:half], spare[:half]) + inversions(x[half:], spare[half:])
-	left, right := x[:half], x[half:]
-	for i := range x {
-		if len(right) == 0 || len(left) > 0 && left[0] <= right[0] {
-			spare[i], left = left[0], left[1:]
-			continue
-		}
-		n += len(left)
-		spare[i], right = right[0], right[1:]
-	}
-	copy(x, spare)
-	return n
+	return new(Rounded(1-float64(overtaken)/(n*(n-1)/2), 4))
 }

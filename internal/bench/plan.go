@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Run is what the program is asked for.
@@ -13,24 +12,21 @@ type Run struct {
 	Given    map[string]bool // the flags that the user has given
 	Real     bool            // the servers are real ones
 	Subjects []Subject       // the rows
-	Width    int             // columns of the reader's terminal, 0 when unknown
-
-	// These are not known yet when the run is planned.
-	Servers *Servers
-	Table   int // which of the plan's
 }
 
 // Plan is what a program needs to know of a run, and prints.
 type Plan struct {
-	Config  Config // how the clients reach the servers
-	TTL     time.Duration
-	Timeout time.Duration // of a row
-	Seed    uint64        // 0 is none
-
+	Config Config // how the clients reach the servers
 	Header string // says what is done
 	Layout Layout
-	Tables []string // a table's title each, "" for the only one
-	Nodes  int      // servers that rows need which Late makes
+	Tables []Table
+	Nodes  int // servers that rows need which Late makes
+}
+
+// Table is one of a run's tables. Its runner is not told the servers yet.
+type Table struct {
+	Title string // "" for the only one
+	*Runner
 }
 
 // List understands the values of a flag that are separated by commas.

@@ -132,6 +132,12 @@ func (r Row) Set(name string, value any) { r.figure(name).Value = plain(value) }
 // Value is a figure: a number is a float64.
 func (r Row) Value(name string) any { return r.figure(name).Value }
 
+// value is a figure of that type, its zero value when it was not measured.
+func value[T any](r Row, name string) T {
+	v, _ := r.Value(name).(T)
+	return v
+}
+
 // Number is a figure that is a number, nil when it was not measured.
 func (r Row) Number(name string) *float64 {
 	if x, is := r.Value(name).(float64); is {
@@ -141,10 +147,7 @@ func (r Row) Number(name string) *float64 {
 }
 
 // Count is a figure that is a whole number, 0 when it was not measured.
-func (r Row) Count(name string) int {
-	x, _ := r.Value(name).(float64)
-	return int(x)
-}
+func (r Row) Count(name string) int { return int(value[float64](r, name)) }
 
 // Show is a figure with so many digits after the point.
 func (r Row) Show(name string, digits int) string {
@@ -154,21 +157,14 @@ func (r Row) Show(name string, digits int) string {
 // Pause is the longest of a refused client. Locks that do not poll are given it all the
 // same.
 func (r Row) Pause() time.Duration {
-	ms, _ := r.Value("poll_ms").(float64)
-	return time.Duration(ms * float64(time.Millisecond))
+	return time.Duration(value[float64](r, "poll_ms") * float64(time.Millisecond))
 }
 
 // Name is the subject's.
-func (r Row) Name() string {
-	name, _ := r.Value("rung").(string)
-	return name
-}
+func (r Row) Name() string { return value[string](r, "rung") }
 
 // Kind is the subject's.
-func (r Row) Kind() Kind {
-	kind, _ := r.Value("kind").(string)
-	return Kind(kind)
-}
+func (r Row) Kind() Kind { return Kind(value[string](r, "kind")) }
 
 // Finished says that no client was cut off.
 func (r Row) Finished() bool { return r.Value("finished") == true }
@@ -176,20 +172,8 @@ func (r Row) Finished() bool { return r.Value("finished") == true }
 // Complete says that all rounds were measured and no client was cut off.
 func (r Row) Complete() bool { return r.Finished() && len(r.Rounds) >= r.rounds }
 
-// Mistakes is how often the row did what makes it wrong, however fast it is: it lost
-// updates.
-func (r Row) Mistakes() int {
-	count := 0.0
-	for _, f := range r.figures {
-		if x, is := f.Value.(float64); is && f.Mistake {
-			count += x
-		}
-	}
-	return int(count)
-}
-
-// Wrong says that there were some.
-func (r Row) Wrong() bool { return r.Mistakes() > 0 }
+// Wrong says that the row lost updates, however fast it is.
+func (r Row) Wrong() bool { return r.Count("lost_updates") > 0 }
 
 // Notes are the lines about what went wrong.
 func (r Row) Notes() []string { return r.notes }
@@ -319,57 +303,49 @@ type member struct {
 	value any
 }
 
-// MarshalJSON has the figures in their order.
+// object is a JSON object whose members keep their order; null when all of them are.
+type object []member
+
+func (o object) MarshalJSON() ([]byte, error) {
+	if !slices.ContainsFunc(o, func(m member) bool { return m.value != nil }) {
+		return []byte("null"), nil
+	}
+	b := bytes.NewBufferString("{")
+	for i, m := range o {
+		text, err := json.Marshal(m.value)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", m.name, err)
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(b, "%q:%s", m.name, text)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// MarshalJSON has the figures in their order. Those whose names have the same beginning
+// before a dot are one object.
 func (r Row) MarshalJSON() ([]byte, error) {
-	var all []member
+	var all object
 	for _, f := range r.figures {
-		if name := f.member(r.isRound); name != "" {
+		name, inner, nested := strings.Cut(f.member(r.isRound), ".")
+		last := len(all) - 1
+		switch {
+		case name == "":
+		case !nested:
 			all = append(all, member{name, f.Value})
+		case all[last].name != name:
+			all = append(all, member{name, object{{inner, f.Value}}})
+		default:
+			all[last].value = append(all[last].value.(object), member{inner, f.Value})
 		}
 	}
 	if len(r.Rounds) > 0 {
 		all = append(all, member{"rounds", r.Rounds})
 	}
-	return object(all)
-}
-
-// object is a JSON object. Members whose names have the same beginning before a dot
-// are one in it, null when all of them are nil.
-func object(members []member) (json.RawMessage, error) {
-	b := bytes.NewBufferString("{")
-	for len(members) > 0 {
-		name, _, nested := strings.Cut(members[0].name, ".")
-		value, n := members[0].value, 1
-		if nested {
-			var inner []member
-			for n = 0; n < len(members); n++ {
-				rest, is := strings.CutPrefix(members[n].name, name+".")
-				if !is {
-					break
-				}
-				inner = append(inner, member{rest, members[n].value})
-			}
-			if value = nil; slices.ContainsFunc(inner, func(m member) bool {
-				return m.value != nil
-			}) {
-				text, err := object(inner)
-				if err != nil {
-					return nil, err
-				}
-				value = text
-			}
-		}
-		text, err := json.Marshal(value)
-		if err != nil {
-			return nil, fmt.Errorf("encode %s: %w", name, err)
-		}
-		if members = members[n:]; b.Len() > 1 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(b, "%q:%s", name, text)
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return all.MarshalJSON()
 }
 
 // UnmarshalJSON reads what MarshalJSON writes of the inventory. Figures that there are no

@@ -94,8 +94,8 @@ func (r *Runner) assign(ctx context.Context, subject Subject,
 // the turn of each: behind a lock of its own, but for the baselines and other stocks.
 func (r *Runner) turns(ctx context.Context, s *round, subject Subject) (
 	turnOf, error) {
-	if start := baselines[subject.Name].start; start != nil {
-		return start(s)
+	if subject.start != nil {
+		return subject.start(s)
 	}
 	if subject.Open != nil {
 		_, amount := r.size(subject)
@@ -137,15 +137,12 @@ func warmUp(ctx context.Context, subject Subject, env lock.Env) {
 	ctx, cancel := context.WithTimeout(ctx, finishWithin)
 	defer cancel()
 	// A lock that does not end with its context is left behind.
-	_, _ = lock.Within(ctx, func() (granted bool, err error) {
+	_, _ = lock.Within(ctx, func() (bool, error) {
 		l, err := subject.Build(env)
 		if err != nil {
 			return false, err
 		}
-		if granted, err = l.TryLock(ctx); granted && err == nil {
-			err = l.Unlock(ctx)
-		}
-		return granted, err
+		return true, once(ctx, l)
 	})
 }
 

@@ -154,7 +154,7 @@ func (r *Runner) round(ctx context.Context, subject Subject) (Row, error) {
 	r.Servers.Clear()
 	m := &Measurement{Settings: r.Settings, Subject: subject,
 		Nodes:    min(subject.Nodes, len(clients)),
-		Unlocked: baselines[subject.Name].unlocked || subject.Open != nil}
+		Unlocked: subject.unlocked || subject.Open != nil}
 	m.Turns, m.Stock = r.size(subject)
 	m.Poll = r.Pause(subject, r.Servers.Embedded())
 	// Should this process be killed, the stock removes itself.

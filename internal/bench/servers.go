@@ -226,17 +226,6 @@ func (s *Servers) Dial(ctx context.Context, node int) (net.Conn, error) {
 	return s.network.Through(conn), nil
 }
 
-// Client makes one more client of a node, counted from 0, with so many
-// connections. Its commands are counted. The caller closes it.
-func (s *Servers) Client(node, connections int) *redis.Client {
-	o := *s.nodes[node].Options()
-	o.PoolSize = connections
-	o.PoolTimeout = warmWithin // a command that waits for a connection is in no hurry
-	rdb := redis.NewClient(&o)
-	rdb.AddHook(tap{s.traffic, node})
-	return rdb
-}
-
 // Nodes is how many servers there are.
 func (s *Servers) Nodes() int { return len(s.nodes) }
 

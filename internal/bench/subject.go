@@ -55,6 +55,10 @@ type Subject struct {
 	// bounds the making only.
 	Share func(ctx context.Context) (build lock.Build, end func(), err error)
 
+	// start prepares a round of a baseline; it replaces Build.
+	start    func(s *round) (turnOf, error)
+	unlocked bool // no client is ever inside a critical section
+
 	// Open makes such a stock; it replaces Build where there is no lock.
 	Open func(ctx context.Context, stock int) (Stock, error)
 
@@ -105,15 +109,6 @@ func Rungs() []Subject {
 	var all []Subject
 	for _, rung := range ladder.Rungs {
 		all = append(all, Subject{Name: rung.Name, Kind: Rung, Nodes: rung.Nodes, Build: rung.Build})
-	}
-	return all
-}
-
-// Baselines are subjects that bring no lock along, on one server.
-func Baselines(names ...string) []Subject {
-	var all []Subject
-	for _, name := range names {
-		all = append(all, Subject{Name: name, Kind: Baseline, Nodes: 1})
 	}
 	return all
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/alicebob/miniredis/v2/proto"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -59,15 +60,7 @@ func authenticate(ctx context.Context, conn net.Conn, password string) error {
 // sweep looks for the prefix anywhere in a key: a lock may put a word of its own
 // in front.
 func sweep(ctx context.Context, rdb *redis.Client, prefix string) error {
-	found := rdb.Scan(ctx, 0, "*"+prefix+"*", 1000).Iterator()
-	err := found.Err()
-	for err == nil && found.Next(ctx) {
-		err = rdb.Del(ctx, found.Val()).Err()
-	}
-	if err == nil {
-		err = found.Err()
-	}
-	if err != nil {
+	if err := servers.Remove(ctx, rdb, "*"+prefix+"*"); err != nil {
 		return lock.Failed(ctx, "remove the keys *"+prefix+"* from",
 			rdb.Options().Addr, err)
 	}

@@ -96,16 +96,21 @@ func (a address) sweep(run string) error {
 	defer rdb.Close()
 	// Twice: a command of a worker that was just killed may still arrive.
 	for range 2 {
-		keys := rdb.Scan(ctx, 0, "*lockladder:"+run+":*", 1000).Iterator()
-		for keys.Next(ctx) {
-			if err := rdb.Del(ctx, keys.Val()).Err(); err != nil {
-				return err
-			}
-		}
-		if err := keys.Err(); err != nil {
+		if err := Remove(ctx, rdb, "*lockladder:"+run+":*"); err != nil {
 			return err
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
 	return nil
+}
+
+// Remove removes the keys that match a pattern.
+func Remove(ctx context.Context, rdb *redis.Client, pattern string) error {
+	keys := rdb.Scan(ctx, 0, pattern, 1000).Iterator()
+	for keys.Next(ctx) {
+		if err := rdb.Del(ctx, keys.Val()).Err(); err != nil {
+			return err
+		}
+	}
+	return keys.Err()
 }

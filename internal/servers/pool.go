@@ -20,9 +20,7 @@ type pool struct {
 	most  int                 // how many may be in use
 	room  *semaphore.Weighted // counts servers in use
 	start func() (lab.Server, error)
-
-	mu   sync.Mutex
-	idle []lab.Server // nobody uses them now
+	idle  chan lab.Server // nobody uses them now
 }
 
 // Borrow waits until so many servers are free.
@@ -47,22 +45,19 @@ func (p *pool) Borrow(ctx context.Context, n int) ([]lab.Server, error) {
 }
 
 func (p *pool) one() (lab.Server, error) {
-	p.mu.Lock()
-	if last := len(p.idle) - 1; last >= 0 {
-		s := p.idle[last]
-		p.idle = p.idle[:last]
-		p.mu.Unlock()
+	select {
+	case s := <-p.idle:
 		return s, nil
+	default:
+		return p.start()
 	}
-	p.mu.Unlock()
-	return p.start()
 }
 
 // Return gives them back.
 func (p *pool) Return(lent []lab.Server) {
-	p.mu.Lock()
-	p.idle = append(p.idle, lent...)
-	p.mu.Unlock()
+	for _, s := range lent {
+		p.idle <- s // there is room: no more are started than may be in use
+	}
 	p.room.Release(int64(len(lent)))
 }
 
@@ -149,7 +144,8 @@ func Lend(ctx context.Context, asked string) (all lab.Pool, end func() error,
 
 // Stores are servers of another kind, so many at a time; start starts one.
 func Stores(atOnce int, start func() (lab.Server, error)) lab.Pool {
-	return &pool{most: atOnce, room: semaphore.NewWeighted(int64(atOnce)), start: start}
+	return &pool{most: atOnce, room: semaphore.NewWeighted(int64(atOnce)), start: start,
+		idle: make(chan lab.Server, atOnce)}
 }
 
 // Shared lends the same servers to everybody, and starts one that is missing.

@@ -163,11 +163,10 @@ func Reach(ctx context.Context, options *redis.Options) error {
 	// A server that keeps its version to itself is believed.
 	info, _ := rdb.InfoMap(ctx, "server").Result()
 	version := info["Server"]["redis_version"]
-	if major, _, _ := strings.Cut(version, "."); version != "" {
-		if n, err := strconv.Atoi(major); err == nil && n < 7 {
-			return fmt.Errorf("the Redis server at %s can't be used: it is version %s, and"+
-				" 7.0 or newer is needed", o.Addr, version)
-		}
+	major, _, _ := strings.Cut(version, ".")
+	if n, err := strconv.Atoi(major); err == nil && n < 7 {
+		return fmt.Errorf("the Redis server at %s can't be used: it is version %s, and"+
+			" 7.0 or newer is needed", o.Addr, version)
 	}
 	return nil
 }

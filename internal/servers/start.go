@@ -49,10 +49,10 @@ func (s *Server) launch(args ...string) error {
 	process.Detach(cmd)
 	cmd.Stdout, cmd.Stderr = &s.log, &s.log
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return fmt.Errorf("start %s: %w", args[0], err)
+	if err == nil {
+		err = cmd.Start()
 	}
-	if err := cmd.Start(); err != nil {
+	if err != nil {
 		return fmt.Errorf("start %s: %w", args[0], err)
 	}
 	ended := make(chan struct{})

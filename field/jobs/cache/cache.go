@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/lockladder/lockladder/lock"
 )
@@ -35,13 +35,10 @@ type Service struct {
 	Guard Guard
 }
 
-// Guard lets requests that have missed load the value. It returns what load or
-// look has returned to it.
-type Guard interface {
-	// Refill returns the value. Look looks into the cache; load looks once more,
-	// and if there is still nothing loads the value and stores it.
-	Refill(ctx context.Context, look Look, load Load) (string, error)
-}
+// Guard lets requests that have missed load the value. Look looks into the cache; load
+// looks once more, and if there is still nothing loads the value and stores it. The guard
+// returns what load or look has returned to it.
+type Guard func(ctx context.Context, look Look, load Load) (string, error)
 
 // Look returns the cached value, and whether there is one.
 type Look func(ctx context.Context) (value string, found bool, err error)
@@ -59,7 +56,7 @@ func (s *Service) Get(ctx context.Context) (string, error) {
 	if s.Guard == nil {
 		return s.load(ctx)
 	}
-	return s.Guard.Refill(ctx, s.look, s.refill)
+	return s.Guard(ctx, s.look, s.refill)
 }
 
 func (s *Service) look(ctx context.Context) (string, bool, error) {
@@ -92,43 +89,17 @@ func (s *Service) load(ctx context.Context) (string, error) {
 	return value, nil
 }
 
-// Database has a stock of 100. Somebody buys one right after the first load has
-// read it: later loads read 99 ([wukong]).
-type Database struct {
-	// Takes is how long the n-th load takes, counted from 1.
-	Takes func(n int) time.Duration
-
-	loads atomic.Int64
-}
-
-// Load reads the stock. It takes its time, and returns the value from when it
-// began.
-func (d *Database) Load(ctx context.Context) (string, error) {
-	n, value := int(d.loads.Add(1)), "100"
-	if n > 1 {
-		value = "99"
+// Mutex makes a guard that knows the requests of one service: they load one at a time. A
+// wait ends with its context, as that for a sync.Mutex would not.
+func Mutex() Guard {
+	mutex := semaphore.NewWeighted(1)
+	return func(ctx context.Context, _ Look, load Load) (string, error) {
+		if err := mutex.Acquire(ctx, 1); err != nil {
+			return "", fmt.Errorf("wait for the mutex: %w", err)
+		}
+		defer mutex.Release(1)
+		return load(ctx)
 	}
-	return value, lock.Sleep(ctx, d.Takes(n))
-}
-
-// Loads is how many loads have begun.
-func (d *Database) Loads() int { return int(d.loads.Load()) }
-
-// Mutex is a guard that knows the requests of one service.
-type Mutex struct{ mutex chan struct{} }
-
-// NewMutex makes the guard of one service.
-func NewMutex() Mutex { return Mutex{make(chan struct{}, 1)} }
-
-// Refill loads, one request at a time. It ends its wait with ctx.
-func (m Mutex) Refill(ctx context.Context, _ Look, load Load) (string, error) {
-	select {
-	case m.mutex <- struct{}{}: // a sync.Mutex would not end with the context
-	case <-ctx.Done():
-		return "", fmt.Errorf("wait for the mutex: %w", ctx.Err())
-	}
-	defer func() { <-m.mutex }()
-	return load(ctx)
 }
 
 // Locked is a guard that knows the requests of all services.
@@ -137,8 +108,8 @@ type Locked struct {
 	Env   lock.Env
 }
 
-// Refill looks into the cache before every attempt at the lock, and when it has
-// the lock once more: between the look and the grant somebody else may have come
+// Refill is the guard. It looks into the cache before every attempt at the lock, and when
+// it has the lock once more: between the look and the grant somebody else may have come
 // and gone. A lease that ends while the value is loaded lets another request load
 // as well.
 func (l Locked) Refill(ctx context.Context, look Look, load Load) (

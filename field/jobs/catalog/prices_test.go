@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,7 @@ import (
 	"github.com/lockladder/lockladder/field/jobs/catalog"
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -84,6 +86,29 @@ func TestBehindEveryLockTheListStaysWhole(t *testing.T) {
 	v := newVisits()
 	play(t, s, ladder.Rung{Name: noLock, Nodes: 1}, v, 40, 100)
 	assert.NotZero(t, v.lost, noLock)
+}
+
+func TestAReaderSeesHalfOfAChangeThatComesBetweenTwoPages(t *testing.T) {
+	server := miniredis.RunT(t)
+	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	defer rdb.Close()
+	list := catalog.List{RDB: rdb, Key: "{prices}"}
+	require.NoError(t, list.Begin(t.Context()))
+	change := sync.OnceFunc(func() { assert.NoError(t, list.Change(t.Context())) })
+	rdb.AddHook(locktest.Around(func(cmd redis.Cmder, send func() error) error {
+		err := send()
+		if cmd.Name() == "hvals" {
+			change()
+		}
+		return err
+	}))
+	_, half, err := list.Read(t.Context())
+	require.NoError(t, err)
+	assert.True(t, half)
+	price, half, err := list.Read(t.Context())
+	require.NoError(t, err)
+	assert.False(t, half, "the change is over")
+	assert.Equal(t, 1, price)
 }
 
 // report tells the figures, and the median of how many times as fast the rounds were.

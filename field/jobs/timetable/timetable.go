@@ -57,7 +57,7 @@ func (s *Service) Run(ctx context.Context) error {
 		}
 		// A service stops waiting once the next run is due. The job may take longer.
 		waiting, cancel := context.WithDeadline(ctx, due.Add(s.Every))
-		_, err := s.once(ctx, waiting, due)
+		err := s.once(ctx, waiting, due)
 		cancel()
 		interrupted := ctx.Err() != nil && errors.Is(err, ctx.Err())
 		if err != nil && !interrupted && s.Failed != nil {
@@ -66,18 +66,11 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// Once does what is due at a time unless it was done before. It waits for the
-// lock until ctx ends. It says whether this call has done it; after an error it
-// may be done by another service.
-func (s *Service) Once(ctx context.Context, due time.Time) (did bool, err error) {
-	return s.once(ctx, ctx, due)
-}
-
-// once waits for the lock until waiting ends.
-func (s *Service) once(ctx, waiting context.Context, due time.Time) (did bool,
-	err error) {
+// once does what is due at a time unless it was done before. It waits for the lock until
+// waiting ends. After an error it may be done by another service.
+func (s *Service) once(ctx, waiting context.Context, due time.Time) (err error) {
 	if err := s.Lock.Lock(waiting); err != nil {
-		return false, err
+		return err
 	}
 	defer func() {
 		ctx, cancel := finishing(ctx)
@@ -89,21 +82,20 @@ func (s *Service) once(ctx, waiting context.Context, due time.Time) (did bool,
 	}()
 	last, err := s.RDB.Get(ctx, s.Key).Int64()
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return false, fmt.Errorf("read what was done last: %w", err)
+		return fmt.Errorf("read what was done last: %w", err)
 	}
 	if err == nil && last >= due.UnixMilli() {
-		return false, nil
+		return nil
 	}
 	if err := s.Job(ctx, due); err != nil {
-		return false, fmt.Errorf("the job of %v: %w", due, err)
+		return fmt.Errorf("the job of %v: %w", due, err)
 	}
 	ctx, end := finishing(ctx)
 	defer end()
-	wrote, err := writeDone.Run(ctx, s.RDB, []string{s.Key}, due.UnixMilli()).Int()
-	if err != nil {
-		return false, fmt.Errorf("write down the job of %v: %w", due, err)
+	if err := writeDone.Run(ctx, s.RDB, []string{s.Key}, due.UnixMilli()).Err(); err != nil {
+		return fmt.Errorf("write down the job of %v: %w", due, err)
 	}
-	return wrote == 1, nil
+	return nil
 }
 
 // finishWithin bounds what follows a job that is done.

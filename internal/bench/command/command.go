@@ -38,17 +38,12 @@ type Command struct {
 	// among them by name.
 	Locks []bench.Subject
 
-	// More are rows that have to be asked for: with the flag -More.Flag.
-	More More
+	// Programs are rows of other languages, which a run has with -programs only; none: there
+	// is no such flag.
+	Programs []bench.Subject
 
 	// Note is a line below the header, "" for none.
 	Note string
-}
-
-// More are rows that a run doesn't have unless a flag asks for them.
-type More struct {
-	Flag, Usage string // "" for no such rows
-	Locks       []bench.Subject
 }
 
 // Main runs the command as a process and ends it.
@@ -109,7 +104,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 		return err
 	}
 	defer func() { err = errors.Join(err, down(ctx)) }()
-	late, err := o.job.Late(ctx, o.run.Servers)
+	late, err := o.job.Late(ctx, o.servers)
 	if err != nil {
 		return err
 	}
@@ -164,22 +159,22 @@ func (o *options) findings() (text string) {
 // where. An interrupt that comes when the last row is complete interrupts nothing.
 func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 	measured []bench.Row, err error) {
-	run, n, of := o.run, 0, len(o.run.Subjects)*len(o.plan.Tables)
-	for i, title := range o.plan.Tables {
-		run.Table = i
+	n, of := 0, len(o.run.Subjects)*len(o.plan.Tables)
+	for i, table := range o.plan.Tables {
+		table.Servers = o.servers
 		if i > 0 {
 			out.text("\n")
 		}
-		out.text(title + o.plan.Layout.Head())
-		for _, subject := range run.Subjects {
+		out.text(table.Title + o.plan.Layout.Head())
+		for _, subject := range o.run.Subjects {
 			n++
 			if ctx.Err() != nil {
 				return measured, fmt.Errorf("%w before row %d of %d", bench.ErrInterrupted, n, of)
 			}
 			stop := showProgress(stderr, func() string {
-				return fmt.Sprintf("%d/%d %s%s", n, of, subject.Name, o.job.Progress())
+				return fmt.Sprintf("%d/%d %s%s", n, of, subject.Name, table.Progress())
 			})
-			row, err := o.job.Measure(ctx, run, subject)
+			row, err := table.Measure(ctx, subject)
 			stop()
 			if err == nil {
 				measured = append(measured, row)
@@ -204,6 +199,6 @@ func (o *options) connect(ctx context.Context) (down func(context.Context) error
 	for _, subject := range o.run.Subjects {
 		count = max(count, subject.Nodes)
 	}
-	o.run.Servers, down, err = bench.Open(ctx, o.asked, count, o.plan.Config)
+	o.servers, down, err = bench.Open(ctx, o.asked, count, o.plan.Config)
 	return down, err
 }

@@ -17,7 +17,7 @@ import (
 
 // environment is where and how the run is made.
 func (o *options) environment(ctx context.Context) bench.Env {
-	servers := o.run.Servers
+	servers := o.servers
 	env := bench.Env{
 		Go:            runtime.Version(),
 		OS:            runtime.GOOS,
@@ -30,8 +30,8 @@ func (o *options) environment(ctx context.Context) bench.Env {
 		Addresses:     servers.Addresses,
 		Pool:          servers.Pool(),
 		RTTms:         bench.Milliseconds(o.plan.Config.RTT),
-		TTLms:         bench.Milliseconds(o.plan.TTL),
-		TimeoutMs:     bench.Milliseconds(o.plan.Timeout),
+		TTLms:         bench.Milliseconds(o.job.TTL),
+		TimeoutMs:     bench.Milliseconds(o.job.Timeout),
 	}
 	if servers.Embedded() {
 		env.Server = "miniredis"
@@ -39,8 +39,8 @@ func (o *options) environment(ctx context.Context) bench.Env {
 	if cpu, is := onlyCPU(); is && (servers.Embedded() || o.started()) {
 		env.Pinned = &cpu
 	}
-	if o.plan.Seed != 0 {
-		env.Seed = &o.plan.Seed
+	if o.job.Seed != 0 {
+		env.Seed = &o.job.Seed
 	}
 	return env
 }

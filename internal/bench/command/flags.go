@@ -23,6 +23,7 @@ type options struct {
 	plan       bench.Plan
 	unmeasured []unmeasured
 	asked      string // servers, see bench.Open
+	servers    *bench.Servers
 	json, html string
 	report     bench.Report
 }
@@ -49,9 +50,10 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 		"with - they alone go to standard output")
 	flags.StringVar(&o.html, "html", "",
 		"also write them as a page with charts to this `file`")
-	wantsMore := new(bool)
-	if c.More.Flag != "" {
-		flags.BoolVar(wantsMore, c.More.Flag, false, c.More.Usage)
+	programs := new(bool)
+	if c.Programs != nil {
+		programs = flags.Bool("programs", false, "also measures locks of other languages, "+
+			"in programs of their own; the\nlanguage is part of such a row")
 	}
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -64,7 +66,7 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	o.run = bench.Run{Given: map[string]bool{}, Width: width(stdout)}
+	o.run = bench.Run{Given: map[string]bool{}}
 	flags.Visit(func(f *flag.Flag) { o.run.Given[f.Name] = true })
 	o.asked, o.run.Real = *redis, o.run.Given["redis"]
 	if o.run.Real && o.asked != servers.Auto {
@@ -75,8 +77,8 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 		o.asked = strings.Join(addresses, ",")
 	}
 	locks := c.Locks
-	if *wantsMore {
-		locks = slices.Concat(locks, c.More.Locks)
+	if *programs {
+		locks = slices.Concat(locks, c.Programs)
 	}
 	if err := o.choose(locks, *names); err != nil {
 		return nil, err
@@ -85,6 +87,7 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 	if o.plan, err = plan(o.run); err != nil {
 		return nil, err
 	}
+	o.plan.Layout.Width = width(stdout)
 	for _, subject := range o.run.Subjects {
 		o.plan.Layout.Name = max(o.plan.Layout.Name, len(subject.Name))
 	}

@@ -61,14 +61,3 @@ func TestBytesAreOnTheirWayForTheDelay(t *testing.T) {
 		n.Close()
 	})
 }
-
-func TestBytesAreOnTheirWayForTheDelayInRealTime(t *testing.T) {
-	n := proxy.NewNetwork(5 * time.Millisecond)
-	defer n.Close()
-	far, server := net.Pipe()
-	near, start := n.Through(far), time.Now()
-	for i := range 2 {
-		passes(t, near, server, "ping")
-		assert.GreaterOrEqual(t, time.Since(start), time.Duration(i+1)*5*time.Millisecond)
-	}
-}

@@ -46,7 +46,7 @@ func measuredTable(r bench.Report, clients int) string {
 			if !row.Wrong() {
 				return "none"
 			}
-			return fmt.Sprintf("**%d**", row.Mistakes())
+			return fmt.Sprintf("**%d**", row.Count("lost_updates"))
 		}},
 	}, slices.DeleteFunc(r.Rows, func(row bench.Row) bool {
 		return row.Count("table_clients") != clients
