@@ -100,11 +100,10 @@ func (w *world) calmDown(ctx context.Context, endPings func()) error {
 
 // report says now and then how the run is getting on.
 func (w *world) report(ctx context.Context, n *nemesis) {
-	begun := time.Now()
-	every(ctx, 10*time.Second, func() {
+	for begun := time.Now(); lock.Sleep(ctx, 10*time.Second) == nil; {
 		fmt.Fprintf(w.config.Progress, "%s: %v of %v, %d sections, %d faults\n", w.config.Rung,
 			time.Since(begun).Round(time.Second), w.config.For, w.storage.Writes(), n.Count())
-	})
+	}
 }
 
 const (
@@ -133,15 +132,14 @@ func (w *world) pingServers(ctx context.Context) (end func()) {
 }
 
 func ping(ctx context.Context, rdb *redis.Client, report func(Event)) {
-	every(ctx, pings, func() {
+	for lock.Sleep(ctx, pings) == nil {
 		asked := clock()
 		err := rdb.Ping(ctx).Err()
 		now := clock()
 		if took := time.Duration(now - asked); err == nil && took > lateAnswer {
-			report(Event{At: now, Kind: Late,
-				Worker: everyone, For: took})
+			report(Event{At: now, Kind: Late, Worker: everyone, For: took})
 		}
-	})
+	}
 }
 
 // left writes down that something was left behind.

@@ -28,16 +28,14 @@ type register struct {
 // older than the newest that it saw. Refusing old writes alone is not enough: a
 // holder that has read before an older one writes would overwrite that write.
 //
-// Close must be called.
+// Close must be called, when all of its clients have ended.
 type storage struct {
 	listener net.Listener
 	log      *eventLog
 	joined   sync.WaitGroup
 
 	mu        sync.Mutex
-	closed    bool
 	registers map[string]*register
-	conns     []net.Conn
 	writes    int
 	failed    error
 }
@@ -73,15 +71,7 @@ func (s *storage) accept(calls *rpc.Server) {
 		if err != nil {
 			return // closed
 		}
-		s.mu.Lock()
-		if s.closed {
-			s.mu.Unlock()
-			c.Close()
-			return
-		}
-		s.conns = append(s.conns, c)
 		s.joined.Go(func() { calls.ServeConn(c) })
-		s.mu.Unlock()
 	}
 }
 
@@ -118,16 +108,10 @@ func (s calling) Apply(e Event, answer *Reply) error {
 	return nil
 }
 
-// Close ends the storage and everything in it. Its error is that of the log: a
-// history with holes must not be judged.
+// Close ends the storage, and joins what has served its clients. Its error is that of
+// the log: a history with holes must not be judged.
 func (s *storage) Close() error {
 	s.listener.Close()
-	s.mu.Lock()
-	s.closed = true
-	for _, c := range s.conns {
-		c.Close()
-	}
-	s.mu.Unlock()
 	s.joined.Wait()
 	return s.failed
 }
@@ -135,8 +119,8 @@ func (s *storage) Close() error {
 // errRefused says that the storage has seen a higher fencing token.
 var errRefused = errors.New("the storage has seen a higher fencing token")
 
-// storageClient is one goroutine's connection to the storage.
-type storageClient struct{ calls *rpc.Client }
+// storageClient is one goroutine's connection to the storage. Close must be called.
+type storageClient struct{ *rpc.Client }
 
 // dialStorage connects to a storage.
 func dialStorage(addr string) (*storageClient, error) {
@@ -151,7 +135,7 @@ func dialStorage(addr string) (*storageClient, error) {
 // ErrRefused.
 func (c *storageClient) Do(e Event) (string, error) {
 	var r Reply
-	if err := c.calls.Call("Storage.Apply", e, &r); err != nil {
+	if err := c.Call("Storage.Apply", e, &r); err != nil {
 		return "", fmt.Errorf("ask the storage: %w", err)
 	}
 	if r.Refused {
@@ -159,6 +143,3 @@ func (c *storageClient) Do(e Event) (string, error) {
 	}
 	return r.Value, nil
 }
-
-// Close closes the connection.
-func (c *storageClient) Close() error { return c.calls.Close() }
