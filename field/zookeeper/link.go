@@ -230,6 +230,12 @@ func ask[T any](ctx context.Context, k *link, do func() (T, error),
 	return a.value, a.err
 }
 
+// wait is ask where the answer is an error, or none.
+func (k *link) wait(ctx context.Context, do func() error) error {
+	_, err := ask(ctx, k, func() (struct{}, error) { return struct{}{}, do() }, nil)
+	return err
+}
+
 // unanswered says whether no server has answered; whether the request was
 // executed is unknown.
 func unanswered(err error) bool {
@@ -356,10 +362,15 @@ func (k *link) release(ctx context.Context, path, owner string) error {
 	k.session.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 	defer cancel()
-	_, err := ask(ctx, k, func() (struct{}, error) {
-		return struct{}{}, k.drop(path, owner)
+	return k.wait(ctx, func() error { return k.drop(path, owner) })
+}
+
+// children are the names of the nodes below one.
+func (k *link) children(ctx context.Context, path string) ([]string, error) {
+	return ask(ctx, k, func() ([]string, error) {
+		nodes, _, err := k.conn.Children(path)
+		return nodes, err
 	}, nil)
-	return err
 }
 
 // watch returns what is closed, or has an element, when a node has changed; at
