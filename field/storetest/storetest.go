@@ -140,12 +140,6 @@ func (p *Packets) Next() (raw []byte, text string, err error) {
 	return raw, text, nil
 }
 
-// Server is a store's server in the scenarios. It asks for no password.
-type Server struct{ *servers.Server }
-
-// Auth is nobody.
-func (Server) Auth() (user, password string) { return "", "" }
-
 // Addrs are where servers answer.
 func Addrs(all []*servers.Server) (addrs []string) {
 	for _, s := range all {

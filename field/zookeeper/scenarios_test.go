@@ -85,7 +85,7 @@ func known(kind string, flaws []scenarios.Flaw, not ...scenarios.Feature) storet
 
 // store is a ZooKeeper server in the scenarios.
 type store struct {
-	storetest.Server
+	*servers.Server
 	conn *zk.Conn
 }
 
@@ -96,7 +96,7 @@ func newStore(t *testing.T, server *servers.Server) *store {
 		zk.WithLogger(silent{}), zk.WithLogInfo(false))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
-	return &store{storetest.Server{Server: server}, conn}
+	return &store{server, conn}
 }
 
 // Holder is the first node of the lock, and the transaction that made it.
