@@ -15,7 +15,6 @@ import (
 	"github.com/lockladder/lockladder/field/stores"
 	"github.com/lockladder/lockladder/field/zookeeper"
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -129,39 +128,18 @@ func optimistic(name string, by mysql.Column) bench.Subject {
 // name is a lock's name without what no node's may have.
 func name(env lock.Env) string { return strings.ReplaceAll(env.Key, "/", "-") }
 
-const database = "lockladder"
-
 // startMariaDB starts a server with a database, which are both there until end.
 func startMariaDB(ctx context.Context) (db *sql.DB, end func(), err error) {
 	server, err := stores.StartMariaDB(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if db, err = openMariaDB(ctx, server); err != nil {
+	if db, err = mysql.Open(ctx, stores.DSN(server)); err != nil {
 		server.Stop()
 		return nil, nil, err
 	}
+	db.SetMaxIdleConns(1000) // the clients' connections stay
 	return db, func() { db.Close(); server.Stop() }, nil
-}
-
-// openMariaDB makes a database on a fresh server and connects to it.
-func openMariaDB(ctx context.Context, server *servers.Server) (*sql.DB, error) {
-	user, password := server.Auth()
-	dsn := fmt.Sprintf("%s:%s@tcp(%s)/", user, password, server.Addr())
-	admin, err := sql.Open("mysql", dsn)
-	if err != nil {
-		return nil, err
-	}
-	defer admin.Close()
-	if _, err := admin.ExecContext(ctx,
-		"CREATE DATABASE "+database); err != nil {
-		return nil, err
-	}
-	db, err := mysql.Open(ctx, dsn+database)
-	if err == nil {
-		db.SetMaxIdleConns(1000) // the clients' connections stay
-	}
-	return db, err
 }
 
 func startZooKeeper(ctx context.Context) (*zookeeper.Session, func(), error) {
