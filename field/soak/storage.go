@@ -35,7 +35,7 @@ type storage struct {
 	joined   sync.WaitGroup
 
 	mu        sync.Mutex
-	registers map[string]*register
+	registers map[string]register
 	writes    int
 	failed    error
 }
@@ -46,7 +46,7 @@ func serveStorage(log *eventLog) (*storage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the storage: %w", err)
 	}
-	s := &storage{listener: l, log: log, registers: map[string]*register{}}
+	s := &storage{listener: l, log: log, registers: map[string]register{}}
 	calls := rpc.NewServer()
 	if err := calls.RegisterName("Storage", calling{s}); err != nil {
 		return nil, fmt.Errorf("start the storage: %w", errors.Join(err, l.Close()))
@@ -84,10 +84,6 @@ func (s calling) Apply(e Event, answer *Reply) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.registers[e.Key]
-	if r == nil {
-		r = &register{}
-		s.registers[e.Key] = r
-	}
 	e.At = clock()
 	refused := e.Token < r.token && !e.Shared
 	switch {
@@ -99,6 +95,7 @@ func (s calling) Apply(e Event, answer *Reply) error {
 	case !e.Shared: // a reader has no token
 		r.token = e.Token
 	}
+	s.registers[e.Key] = r
 	e.Value = r.value
 	if err := s.log.Write(e); err != nil {
 		s.failed = err
