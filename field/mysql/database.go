@@ -94,11 +94,6 @@ func numbered(err error, numbers ...uint16) bool {
 	return is && slices.Contains(numbers, said.Number)
 }
 
-// notHeld is what an Unlock returns that found nothing of its own.
-func notHeld(name string) error {
-	return fmt.Errorf("release %q: %w", name, lock.ErrNotHeld)
-}
-
 // exec sends a statement, and again when the server has undone it to end a
 // deadlock: a refused INSERT locks the row that it has met, and two of these and
 // a DELETE can wait for each other.
@@ -120,7 +115,7 @@ func remove(ctx context.Context, db *sql.DB, name, query string,
 		return failed(ctx, "release", name, err)
 	}
 	if rows, err := done.RowsAffected(); err == nil && rows == 0 {
-		return notHeld(name)
+		return lock.Failed(ctx, "release", name, lock.ErrNotHeld)
 	}
 	return nil
 }
@@ -140,16 +135,10 @@ func check(db *sql.DB, name string, every time.Duration) error {
 	return nil
 }
 
-// poll asks again and again until the lock is granted, there is an error, or ctx
-// ends.
-func poll(ctx context.Context, name string, every time.Duration,
-	try func(context.Context) (bool, error)) error {
-	for {
-		if granted, err := try(ctx); granted || err != nil {
-			return err
-		}
-		if err := lock.Sleep(ctx, every); err != nil {
-			return failed(ctx, "wait for", name, err)
-		}
-	}
+// pauses has a waiter ask again after that time.
+func pauses(every time.Duration) *lock.Options {
+	o := &lock.Options{}
+	lock.PollEvery(every)(o)
+	lock.FixedPoll()(o)
+	return o
 }
