@@ -249,15 +249,13 @@ func TestTheJudge(t *testing.T) {
 		{"finds a call that is late", func(h *history) {
 			h.call(0, 100, 1601, Lock, 600, false, "deadline exceeded")
 		}, []string{lateReturn}},
-		{"gives the driver's defaults more time", func(h *history) {
-			h.call(1, 100, 6599, Lock, 600, false, "deadline exceeded")
-		}, nil},
 		{"finds that the driver's defaults have an end", func(h *history) {
 			h.call(1, 100, 6601, Lock, 600, false, "deadline exceeded")
 		}, []string{lateReturn}},
-		{"doesn't count a stop as lateness", func(h *history) {
+		{"counts neither a stop as lateness nor what the driver's defaults take", func(h *history) {
 			h.call(0, 100, 2500, Lock, 600, false, "deadline exceeded")
 			h.stopped(0, 500, 2400)
+			h.call(1, 100, 6599, Lock, 600, false, "deadline exceeded")
 		}, nil},
 		{"finds a call that never returns", func(h *history) {
 			h.call(0, 100, 0, Lock, 600, false, "")

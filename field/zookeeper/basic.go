@@ -59,18 +59,11 @@ func (l *Basic) Lock(ctx context.Context) error {
 			return err
 		}
 		in, err := l.session.begun(ctx)
+		if err == nil {
+			err = in.changed(ctx, l.path)
+		}
 		if err != nil {
 			return l.session.failed(ctx, "wait for", l.name, err)
-		}
-		gone, err := in.watch(ctx, l.path)
-		if err != nil {
-			return l.session.failed(ctx, "wait for", l.name, err)
-		}
-		select {
-		case <-gone:
-		case <-in.lost:
-		case <-ctx.Done():
-			return l.session.failed(ctx, "wait for", l.name, ctx.Err())
 		}
 	}
 }

@@ -386,3 +386,18 @@ func (k *link) watch(ctx context.Context, path string) (<-chan zk.Event, error) 
 		return events, err
 	}, nil)
 }
+
+// changed waits until a node has changed or is not there, the link is lost, or ctx ends.
+func (k *link) changed(ctx context.Context, path string) error {
+	events, err := k.watch(ctx, path)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-events:
+	case <-k.lost:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}

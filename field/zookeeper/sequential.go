@@ -88,15 +88,8 @@ func (l *Sequential) queue(ctx context.Context, wait bool) (granted bool,
 		}
 		// When it is woken it looks again: the one before may have given up, and
 		// others are before that.
-		events, err := in.watch(ctx, l.path+"/"+before)
-		if err != nil {
+		if err := in.changed(ctx, l.path+"/"+before); err != nil {
 			return false, err
-		}
-		select {
-		case <-events:
-		case <-in.lost:
-		case <-ctx.Done():
-			return false, ctx.Err()
 		}
 	}
 }
