@@ -156,15 +156,15 @@ func startZooKeeper(ctx context.Context) (*zookeeper.Session, func(), error) {
 }
 
 func startEtcd(ctx context.Context) (*clientv3.Client, func(), error) {
-	server, err := stores.StartEtcd(ctx)
+	one, err := stores.StartEtcd(ctx, 1)
 	if err != nil {
 		return nil, nil, err
 	}
 	client, err := clientv3.New(clientv3.Config{
-		Endpoints: []string{"http://" + server.Addr()}, Logger: zap.NewNop()})
+		Endpoints: []string{"http://" + one[0].Addr()}, Logger: zap.NewNop()})
 	if err != nil {
-		server.Stop()
+		one[0].Stop()
 		return nil, nil, err
 	}
-	return client, func() { client.Close(); server.Stop() }, nil
+	return client, func() { client.Close(); one[0].Stop() }, nil
 }

@@ -130,7 +130,7 @@ func (s *store) Tidy(ctx context.Context, key string) error {
 // start starts a server that ends with the test.
 func start(t *testing.T) *servers.Server {
 	t.Helper()
-	s, err := stores.StartEtcd(context.Background())
-	storetest.Started(t, err, s)
-	return s
+	one, err := stores.StartEtcd(context.Background(), 1)
+	storetest.Started(t, err, one...)
+	return one[0]
 }

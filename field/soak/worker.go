@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/protocol"
@@ -92,7 +93,7 @@ type worker struct {
 
 // workerMain is the life of a worker. It ends with its parent.
 func workerMain(soak *json.Decoder, say *json.Encoder) error {
-	redis.SetLogger(quiet{}) // broken connections are what a soak is about
+	logging.Disable() // broken connections are what a soak is about
 	w := &worker{}
 	if err := soak.Decode(&w.orders); err != nil {
 		return err
@@ -239,10 +240,6 @@ func inWord(err error) string {
 		return name
 	}
 }
-
-type quiet struct{}
-
-func (quiet) Printf(context.Context, string, ...any) {}
 
 const (
 	beat = 3 * time.Millisecond  // between two looks at the clock

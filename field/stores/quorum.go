@@ -13,10 +13,9 @@ import (
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
-// StartEtcdCluster starts so many etcd servers that agree on every write, and
-// waits until each is healthy. servers.StopAll must be called. A failure leaves none
-// behind.
-func StartEtcdCluster(ctx context.Context, members int) ([]*servers.Server, error) {
+// StartEtcd starts so many etcd servers that agree on every write, and waits until
+// each is healthy. servers.StopAll must be called. A failure leaves none behind.
+func StartEtcd(ctx context.Context, members int) ([]*servers.Server, error) {
 	if err := HasEtcd(); err != nil {
 		return nil, err
 	}

@@ -121,15 +121,6 @@ func zookeeper(tick time.Duration, in *ensemble) servers.Kind {
 		}}
 }
 
-// StartEtcd starts one etcd server and waits until it is healthy.
-func StartEtcd(ctx context.Context) (*servers.Server, error) {
-	all, err := StartEtcdCluster(ctx, 1)
-	if err != nil {
-		return nil, err
-	}
-	return all[0], nil
-}
-
 // etcd is one member of those that talk to each other on these ports.
 func etcd(peers []int, member int) servers.Kind {
 	return servers.Kind{Name: "etcd", Ready: isHealthy,
