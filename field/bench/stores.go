@@ -143,16 +143,16 @@ func startMariaDB(ctx context.Context) (db *sql.DB, end func(), err error) {
 }
 
 func startZooKeeper(ctx context.Context) (*zookeeper.Session, func(), error) {
-	server, err := stores.StartZooKeeper(ctx, time.Second)
+	one, err := stores.StartZooKeeper(ctx, time.Second, 1)
 	if err != nil {
 		return nil, nil, err
 	}
-	session, err := zookeeper.Open([]string{server.Addr()}, bench.DefaultTTL, nil)
+	session, err := zookeeper.Open([]string{one[0].Addr()}, bench.DefaultTTL, nil)
 	if err != nil {
-		server.Stop()
+		one[0].Stop()
 		return nil, nil, err
 	}
-	return session, func() { session.Close(); server.Stop() }, nil
+	return session, func() { session.Close(); one[0].Stop() }, nil
 }
 
 func startEtcd(ctx context.Context) (*clientv3.Client, func(), error) {

@@ -22,16 +22,17 @@ func StartEtcd(ctx context.Context, members int) ([]*servers.Server, error) {
 	return startQuorum(ctx, members, members, etcd)
 }
 
-// StartZooKeeperEnsemble starts so many ZooKeeper servers that agree on every
-// write, and waits until each opens sessions. servers.StopAll must be called. A
-// failure leaves none behind.
-func StartZooKeeperEnsemble(ctx context.Context, tick time.Duration,
+// StartZooKeeper starts so many ZooKeeper servers that agree on every write, and waits
+// until each opens sessions. A tick is so long; sessions last from two ticks to twenty.
+// Debian's package is needed, and Java. servers.StopAll must be called. A failure leaves
+// none behind.
+func StartZooKeeper(ctx context.Context, tick time.Duration,
 	members int) ([]*servers.Server, error) {
 	if err := HasZooKeeper(); err != nil {
 		return nil, err
 	}
 	return startQuorum(ctx, members, 2*members, func(ports []int, i int) servers.Kind {
-		return zookeeper(tick, &ensemble{ports, i})
+		return zookeeper(tick, ensemble{ports, i})
 	})
 }
 
@@ -77,11 +78,8 @@ type ensemble struct {
 }
 
 // config is what its configuration says of the others. Which one it is itself,
-// it reads from its data directory.
-func (e *ensemble) config(dir string) (string, error) {
-	if e == nil {
-		return "", nil
-	}
+// it reads from its data directory. One that is alone ignores all that.
+func (e ensemble) config(dir string) (string, error) {
 	data := filepath.Join(dir, "data")
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return "", fmt.Errorf("make a server's data directory: %w", err)

@@ -92,18 +92,8 @@ func DSN(s *servers.Server) string {
 	return fmt.Sprintf("%s:%s@tcp(%s)/%s", s.User, s.Password, s.Addr(), Database)
 }
 
-// StartZooKeeper starts one ZooKeeper server and waits until it serves. A tick
-// is so long; sessions last from two ticks to twenty. Debian's package is
-// needed, and Java.
-func StartZooKeeper(ctx context.Context, tick time.Duration) (*servers.Server, error) {
-	if err := HasZooKeeper(); err != nil {
-		return nil, err
-	}
-	return servers.Start(ctx, zookeeper(tick, nil))
-}
-
 // zookeeper is a server that knows of the others in its ensemble, if there are any.
-func zookeeper(tick time.Duration, in *ensemble) servers.Kind {
+func zookeeper(tick time.Duration, in ensemble) servers.Kind {
 	return servers.Kind{Name: "ZooKeeper", Ready: opens,
 		Command: func(s *servers.Server) ([]string, error) {
 			others, err := in.config(s.Dir)

@@ -51,7 +51,7 @@ func TestTheLockOutlivesTheLeaderThatGrantedIt(t *testing.T) {
 	defer cancel()
 	// Sessions that outlast an election on a busy machine.
 	const tick, timeout = 3 * time.Second, time.Minute
-	members, err := stores.StartZooKeeperEnsemble(ctx, tick, 3)
+	members, err := stores.StartZooKeeper(ctx, tick, 3)
 	storetest.Started(t, err, members...)
 	storetest.LeaderDies(ctx, t, members, leads, func(kind string) scenarios.Lock {
 		session, err := zookeeper.Open(storetest.Addrs(members), timeout, nil)

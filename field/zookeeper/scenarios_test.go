@@ -174,9 +174,9 @@ func start(t *testing.T) *servers.Server { return startWith(t, tick) }
 
 func startWith(t *testing.T, tick time.Duration) *servers.Server {
 	t.Helper()
-	s, err := stores.StartZooKeeper(context.Background(), tick)
-	storetest.Started(t, err, s)
-	return s
+	one, err := stores.StartZooKeeper(context.Background(), tick, 1)
+	storetest.Started(t, err, one...)
+	return one[0]
 }
 
 type silent struct{}
