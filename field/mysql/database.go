@@ -61,8 +61,8 @@ func Open(ctx context.Context, dsn string) (*sql.DB, error) {
 func OpenBy(config *mysql.Config, dial func(ctx context.Context, network,
 	addr string) (net.Conn, error)) (*sql.DB, error) {
 	c := config.Clone()
-	c.InterpolateParams = true // one request a statement
-	c.Logger = silent{}        // errors are returned, and not printed besides
+	c.InterpolateParams = true    // one request a statement
+	c.Logger = &mysql.NopLogger{} // errors are returned, and not printed besides
 	if c.Timeout == 0 {
 		c.Timeout = 5 * time.Second
 	}
@@ -75,10 +75,6 @@ func OpenBy(config *mysql.Config, dial func(ctx context.Context, network,
 	}
 	return sql.OpenDB(connector), nil
 }
-
-type silent struct{}
-
-func (silent) Print(...any) {}
 
 // failed wraps an error with what was being done to which lock.
 func failed(ctx context.Context, doing, name string, err error) error {

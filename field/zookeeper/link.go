@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"io"
+	"log"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -35,7 +37,7 @@ func (s *Session) beginLocked() error {
 	k := &link{session: s, ready: make(chan struct{}), lost: make(chan struct{}),
 		timeout: s.timeout}
 	conn, _, err := zk.Connect(s.servers, s.timeout, zk.WithDialer(k.dial),
-		zk.WithHostProvider(&round{}), zk.WithLogger(silent{}),
+		zk.WithHostProvider(&round{}), zk.WithLogger(log.New(io.Discard, "", 0)),
 		zk.WithLogInfo(false), zk.WithEventCallback(k.hear))
 	if err != nil {
 		return err
@@ -79,10 +81,6 @@ func (k *link) end() {
 	defer s.mu.Unlock()
 	s.endLocked(k, errors.New("no answer in time"))
 }
-
-type silent struct{}
-
-func (silent) Printf(string, ...any) {}
 
 // hear follows the state of the session. A client that is cut off hears nothing
 // of its end, so it counts: the driver notices after two thirds of the timeout

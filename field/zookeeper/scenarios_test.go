@@ -3,6 +3,8 @@ package zookeeper_test
 import (
 	"context"
 	"errors"
+	"io"
+	"log"
 	"net"
 	"path"
 	"strconv"
@@ -94,7 +96,7 @@ type store struct {
 func newStore(t *testing.T, server *servers.Server) *store {
 	t.Helper()
 	conn, _, err := zk.Connect([]string{server.Addr()}, 4*time.Second,
-		zk.WithLogger(silent{}), zk.WithLogInfo(false))
+		zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	return &store{server, conn}
@@ -178,7 +180,3 @@ func startWith(t *testing.T, tick time.Duration) *servers.Server {
 	storetest.Started(t, err, one...)
 	return one[0]
 }
-
-type silent struct{}
-
-func (silent) Printf(string, ...any) {}
