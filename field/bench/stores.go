@@ -129,57 +129,40 @@ func optimistic(name string, by mysql.Column) bench.Subject {
 // name is a lock's name without what no node's may have.
 func name(env lock.Env) string { return strings.ReplaceAll(env.Key, "/", "-") }
 
-const database = "lockladder"
-
-// started opens a server that was started. Both are there until end.
-func started[T any](server *servers.Server, err error, open func() (T, error),
+// started opens the one server that was started. Both are there until end.
+func started[T any](one []*servers.Server, err error, open func(*servers.Server) (T, error),
 	closes func(T)) (common T, end func(), failed error) {
 	if err == nil {
-		if common, err = open(); err == nil {
-			return common, func() { closes(common); server.Stop() }, nil
+		if common, err = open(one[0]); err == nil {
+			return common, func() { closes(common); one[0].Stop() }, nil
 		}
-		server.Stop()
+		one[0].Stop()
 	}
 	return common, nil, fmt.Errorf("start a server: %w", err)
 }
 
 func startMariaDB(ctx context.Context) (*sql.DB, func(), error) {
 	server, err := stores.StartMariaDB(ctx)
-	return started(server, err, func() (*sql.DB, error) { return openMariaDB(ctx, server) },
-		func(db *sql.DB) { db.Close() })
-}
-
-// openMariaDB makes a database on a fresh server and connects to it.
-func openMariaDB(ctx context.Context, server *servers.Server) (*sql.DB, error) {
-	user, password := server.Auth()
-	dsn := fmt.Sprintf("%s:%s@tcp(%s)/", user, password, server.Addr())
-	admin, err := sql.Open("mysql", dsn)
-	if err != nil {
-		return nil, err
-	}
-	defer admin.Close()
-	if _, err := admin.ExecContext(ctx,
-		"CREATE DATABASE "+database); err != nil {
-		return nil, err
-	}
-	db, err := mysql.Open(ctx, dsn+database)
-	if err == nil {
-		db.SetMaxIdleConns(1000) // the clients' connections stay
-	}
-	return db, err
+	return started([]*servers.Server{server}, err, func(s *servers.Server) (*sql.DB, error) {
+		db, err := mysql.Open(ctx, stores.DSN(s))
+		if err == nil {
+			db.SetMaxIdleConns(1000) // the clients' connections stay
+		}
+		return db, err
+	}, func(db *sql.DB) { db.Close() })
 }
 
 func startZooKeeper(ctx context.Context) (*zookeeper.Session, func(), error) {
-	server, err := stores.StartZooKeeper(ctx, time.Second)
-	return started(server, err, func() (*zookeeper.Session, error) {
-		return zookeeper.Open([]string{server.Addr()}, bench.DefaultTTL, nil)
+	one, err := stores.StartZooKeeper(ctx, time.Second, 1)
+	return started(one, err, func(s *servers.Server) (*zookeeper.Session, error) {
+		return zookeeper.Open([]string{s.Addr()}, bench.DefaultTTL, nil)
 	}, func(session *zookeeper.Session) { session.Close() })
 }
 
 func startEtcd(ctx context.Context) (*clientv3.Client, func(), error) {
-	server, err := stores.StartEtcd(ctx)
-	return started(server, err, func() (*clientv3.Client, error) {
-		return clientv3.New(clientv3.Config{Endpoints: []string{"http://" + server.Addr()},
+	one, err := stores.StartEtcd(ctx, 1)
+	return started(one, err, func(s *servers.Server) (*clientv3.Client, error) {
+		return clientv3.New(clientv3.Config{Endpoints: []string{"http://" + s.Addr()},
 			Logger: zap.NewNop()})
 	}, func(client *clientv3.Client) { client.Close() })
 }

@@ -19,7 +19,23 @@ const slots = 16384
 
 // Cluster is a Redis Cluster of masters without replicas, each with an equal
 // share of the slots. Stop must be called.
-type Cluster struct{ masters []*servers.Redis }
+type Cluster struct{ masters []*master }
+
+// master is one of its masters, and an operator's client of it.
+type master struct {
+	*servers.Redis
+	operator *redis.Client
+}
+
+// order sends an operator's command.
+func (m *master) order(ctx context.Context, args ...any) error {
+	return m.operator.Do(ctx, args...).Err()
+}
+
+func (m *master) Stop() {
+	m.operator.Close()
+	m.Redis.Stop()
+}
 
 // StartCluster starts so many masters and waits until all of them serve all
 // slots, which a new cluster does after two seconds. A failure leaves nothing
@@ -35,7 +51,7 @@ func StartCluster(ctx context.Context, masters int) (*Cluster, error) {
 			c.Stop()
 			return nil, err
 		}
-		c.masters = append(c.masters, r)
+		c.masters = append(c.masters, &master{r, r.Client()})
 	}
 	if err := c.join(ctx); err != nil {
 		c.Stop()
@@ -59,16 +75,14 @@ func (c *Cluster) join(ctx context.Context) error {
 			orders = append(orders, []any{"CLUSTER", "MEET", host, port})
 		}
 		for _, args := range orders {
-			if err := order(ctx, r, args...); err != nil {
+			if err := r.order(ctx, args...); err != nil {
 				return err
 			}
 		}
 	}
 	for _, r := range c.masters {
-		rdb := r.Client()
-		defer rdb.Close()
 		err := r.Await(ctx, func() error {
-			info, err := rdb.ClusterInfo(ctx).Result()
+			info, err := r.operator.ClusterInfo(ctx).Result()
 			if err != nil {
 				return err
 			}
@@ -86,13 +100,6 @@ func (c *Cluster) join(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// order sends an operator's command to a server.
-func order(ctx context.Context, r *servers.Redis, args ...any) error {
-	rdb := r.Client()
-	defer rdb.Close()
-	return rdb.Do(ctx, args...).Err()
 }
 
 // Masters are the masters' addresses.
@@ -119,9 +126,9 @@ func (c *Cluster) Stop() { servers.StopAll(c.masters) }
 // finished, MOVED.
 type Move struct {
 	slot     int64
-	from, to *servers.Redis
+	from, to *master
 	ids      [2]string // of from and to
-	all      []*servers.Redis
+	all      []*master
 }
 
 // Move begins to move the slot of a key to another master. No key is moved yet.
@@ -129,14 +136,12 @@ func (c *Cluster) Move(ctx context.Context, key string) (*Move, error) {
 	m := &Move{all: c.masters}
 	at := -1
 	for i, r := range c.masters {
-		rdb := r.Client()
-		defer rdb.Close()
-		slot, err := rdb.ClusterKeySlot(ctx, key).Result()
+		slot, err := r.operator.ClusterKeySlot(ctx, key).Result()
 		if err != nil {
 			return nil, fmt.Errorf("find the slot of %q: %w", key, err)
 		}
 		m.slot = slot
-		switch err := rdb.Exists(ctx, key).Err(); {
+		switch err := r.operator.Exists(ctx, key).Err(); {
 		case err == nil:
 			at = i
 		case !strings.HasPrefix(err.Error(), "MOVED "):
@@ -147,19 +152,16 @@ func (c *Cluster) Move(ctx context.Context, key string) (*Move, error) {
 		return nil, fmt.Errorf("no master has the slot of %q", key)
 	}
 	m.from, m.to = c.masters[at], c.masters[(at+1)%len(c.masters)]
-	for i, r := range []*servers.Redis{m.from, m.to} {
-		rdb := r.Client()
-		defer rdb.Close()
-		id, err := rdb.Do(ctx, "CLUSTER", "MYID").Text()
+	for i, r := range []*master{m.from, m.to} {
+		id, err := r.operator.Do(ctx, "CLUSTER", "MYID").Text()
 		if err != nil {
 			return nil, fmt.Errorf("move slot %d: %w", m.slot, err)
 		}
 		m.ids[i] = id
 	}
-	err := order(ctx, m.to, "CLUSTER", "SETSLOT", m.slot, "IMPORTING", m.ids[0])
+	err := m.to.order(ctx, "CLUSTER", "SETSLOT", m.slot, "IMPORTING", m.ids[0])
 	if err == nil {
-		err = order(ctx, m.from, "CLUSTER", "SETSLOT", m.slot, "MIGRATING",
-			m.ids[1])
+		err = m.from.order(ctx, "CLUSTER", "SETSLOT", m.slot, "MIGRATING", m.ids[1])
 	}
 	if err != nil {
 		return nil, fmt.Errorf("move slot %d: %w", m.slot, err)
@@ -171,10 +173,8 @@ func (c *Cluster) Move(ctx context.Context, key string) (*Move, error) {
 // all that are there.
 func (m *Move) Take(ctx context.Context, keys ...string) error {
 	if len(keys) == 0 {
-		rdb := m.from.Client()
-		defer rdb.Close()
 		var err error
-		keys, err = rdb.ClusterGetKeysInSlot(ctx, int(m.slot), 1000).Result()
+		keys, err = m.from.operator.ClusterGetKeysInSlot(ctx, int(m.slot), 1000).Result()
 		if err != nil || len(keys) == 0 {
 			return err
 		}
@@ -185,7 +185,7 @@ func (m *Move) Take(ctx context.Context, keys ...string) error {
 	for _, key := range keys {
 		args = append(args, key)
 	}
-	if err := order(ctx, m.from, args...); err != nil && err != redis.Nil {
+	if err := m.from.order(ctx, args...); err != nil && err != redis.Nil {
 		return fmt.Errorf("move keys of slot %d: %w", m.slot, err)
 	}
 	return nil
@@ -194,8 +194,8 @@ func (m *Move) Take(ctx context.Context, keys ...string) error {
 // Finish makes the new master the slot's owner, and waits until all masters know its
 // epoch. All keys must have been taken.
 func (m *Move) Finish(ctx context.Context) error {
-	for _, r := range []*servers.Redis{m.to, m.from} {
-		err := order(ctx, r, "CLUSTER", "SETSLOT", m.slot, "NODE", m.ids[1])
+	for _, r := range []*master{m.to, m.from} {
+		err := r.order(ctx, "CLUSTER", "SETSLOT", m.slot, "NODE", m.ids[1])
 		if err != nil {
 			return fmt.Errorf("move slot %d: %w", m.slot, err)
 		}
@@ -203,11 +203,11 @@ func (m *Move) Finish(ctx context.Context) error {
 	// A master that didn't know of this epoch would take the same one for the next
 	// slot that it is given. Then each of two masters holds the other for the owner,
 	// and answers MOVED.
-	is, err := epoch(ctx, m.to, "cluster_my_epoch")
+	is, err := number(m.to.operator.ClusterInfo(ctx), "cluster_my_epoch")
 	for i := 0; err == nil && i < len(m.all); i++ {
 		r := m.all[i]
 		err = r.Await(ctx, func() error {
-			knows, err := epoch(ctx, r, "cluster_current_epoch")
+			knows, err := number(r.operator.ClusterInfo(ctx), "cluster_current_epoch")
 			if err == nil && knows < is {
 				err = fmt.Errorf("%s knows the epoch %d, and not yet %d", r.Addr(),
 					knows, is)
@@ -219,13 +219,6 @@ func (m *Move) Finish(ctx context.Context) error {
 		return fmt.Errorf("move slot %d: %w", m.slot, err)
 	}
 	return nil
-}
-
-// epoch is a number of CLUSTER INFO.
-func epoch(ctx context.Context, r *servers.Redis, name string) (int64, error) {
-	rdb := r.Client()
-	defer rdb.Close()
-	return number(rdb.ClusterInfo(ctx), name)
 }
 
 // number is one that a server's information has behind a name.

@@ -77,36 +77,30 @@ func (l *Lock) begin(ctx context.Context) error {
 
 // TryLock makes one attempt.
 func (l *Lock) TryLock(ctx context.Context) (bool, error) {
-	err := l.begin(ctx)
-	if err == nil {
-		err = l.mutex.TryLock(ctx)
-	}
+	err := l.acquire(ctx, (*concurrency.Mutex).TryLock)
 	if errors.Is(err, concurrency.ErrLocked) {
 		return false, nil
 	}
-	if err != nil {
-		return false, lock.Failed(ctx, "acquire", l.prefix, err)
-	}
-	l.granted()
-	return true, nil
+	return err == nil, err
 }
 
 // Lock waits until the lock is granted or ctx ends.
 func (l *Lock) Lock(ctx context.Context) error {
+	return l.acquire(ctx, (*concurrency.Mutex).Lock)
+}
+
+func (l *Lock) acquire(ctx context.Context,
+	how func(*concurrency.Mutex, context.Context) error) error {
 	err := l.begin(ctx)
 	if err == nil {
-		err = l.mutex.Lock(ctx)
+		err = how(l.mutex, ctx)
 	}
 	if err != nil {
 		return lock.Failed(ctx, "acquire", l.prefix, err)
 	}
-	l.granted()
-	return nil
-}
-
-func (l *Lock) granted() {
 	l.token = uint64(l.mutex.Header().Revision)
 	l.lost = l.session.Done()
+	return nil
 }
 
 // Unlock deletes the owner's key. It returns ErrNotHeld when there was none to

@@ -41,7 +41,7 @@ func leads(ctx context.Context, client *clientv3.Client) func([]*servers.Server)
 func TestTheLockOutlivesTheLeaderThatGrantedIt(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	members, err := stores.StartEtcdCluster(ctx, 3)
+	members, err := stores.StartEtcd(ctx, 3)
 	storetest.Started(t, err, members...)
 	open := func() *clientv3.Client {
 		client, err := dial(t, storetest.Addrs(members))

@@ -52,7 +52,7 @@ var theLock = storetest.Lock{Name: "etcd", Flaws: flaws,
 	Start: func(t *testing.T) (scenarios.RealServer, error) {
 		s := start(t)
 		client, err := dial(t, []string{s.Addr()})
-		return &store{storetest.Server{Server: s}, client}, err
+		return &store{s, client}, err
 	},
 }
 
@@ -78,7 +78,7 @@ func dial(t *testing.T, addrs []string, options ...grpc.DialOption) (
 
 // store is an etcd server in the scenarios.
 type store struct {
-	storetest.Server
+	*servers.Server
 	client *clientv3.Client
 }
 
@@ -130,7 +130,7 @@ func (s *store) Tidy(ctx context.Context, key string) error {
 // start starts a server that ends with the test.
 func start(t *testing.T) *servers.Server {
 	t.Helper()
-	s, err := stores.StartEtcd(context.Background())
-	storetest.Started(t, err, s)
-	return s
+	one, err := stores.StartEtcd(context.Background(), 1)
+	storetest.Started(t, err, one...)
+	return one[0]
 }

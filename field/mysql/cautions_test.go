@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/lockladder/lockladder/field/mysql"
 	"github.com/lockladder/lockladder/field/proxy"
+	"github.com/lockladder/lockladder/field/stores"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -58,7 +60,7 @@ func TestCautions(t *testing.T) {
 	// Each session of the driver may have a time zone of its own, by its DSN.
 	t.Run("a lease is the same in every time zone", func(t *testing.T) {
 		in := func(zone string) *mysql.Lease {
-			dsn := rootOf(server, database) + "?time_zone=%27" + zone + "%27"
+			dsn := stores.DSN(server) + "?time_zone=%27" + zone + "%27"
 			return lease(t, connect(t, dsn), "zones", time.Minute)
 		}
 		west, east := in("-05:00"), in("%2B05:00")
@@ -77,7 +79,8 @@ func TestCautions(t *testing.T) {
 		require.NoError(t, err)
 		defer network.Close()
 		const ttl = 2 * time.Second
-		l := lease(t, connect(t, rootAt(server, network.Addr(), database)), "late", ttl)
+		dsn := strings.Replace(stores.DSN(server), server.Addr(), network.Addr(), 1)
+		l := lease(t, connect(t, dsn), "late", ttl)
 		require.NoError(t, l.Lock(ctx))
 		network.Set(proxy.Weather{Delay: ttl * 7 / 10, Slow: proxy.Replies})
 		granted, err := l.TryLock(ctx)
@@ -134,7 +137,7 @@ func TestAReplicaMayNotKnowTheLock(t *testing.T) {
 	ctx := context.Background()
 	master := start(t, "--server-id=1", "--log-bin")
 	replica := start(t, "--server-id=2")
-	admin, err := sql.Open("mysql", rootOf(replica, ""))
+	admin, err := sql.Open("mysql", stores.DSN(replica))
 	require.NoError(t, err)
 	defer admin.Close()
 	order := func(statement string) {
@@ -155,15 +158,14 @@ func TestAReplicaMayNotKnowTheLock(t *testing.T) {
 	db := open(t, master) // makes the tables
 	require.True(t, try(db, "early"))
 
-	order("DROP DATABASE " + database) // the master's log makes it
 	user, password := master.Auth()
 	order(fmt.Sprintf("CHANGE MASTER TO MASTER_HOST='%s', MASTER_PORT=%s,"+
 		" MASTER_USER='%s', MASTER_PASSWORD='%s'", host, port, user, password))
 	order("START SLAVE")
 	require.Eventually(t, func() bool {
 		var rows int
-		err := admin.QueryRow("SELECT COUNT(*) FROM " + database +
-			".lockladder_lease WHERE name = 'early'").Scan(&rows)
+		err := admin.QueryRow("SELECT COUNT(*) FROM" +
+			" lockladder_lease WHERE name = 'early'").Scan(&rows)
 		return err == nil && rows == 1
 	}, 30*time.Second, time.Millisecond, "the early lock is replicated")
 

@@ -61,8 +61,8 @@ func Open(ctx context.Context, dsn string) (*sql.DB, error) {
 func OpenBy(config *mysql.Config, dial func(ctx context.Context, network,
 	addr string) (net.Conn, error)) (*sql.DB, error) {
 	c := config.Clone()
-	c.InterpolateParams = true // one request a statement
-	c.Logger = silent{}        // errors are returned, and not printed besides
+	c.InterpolateParams = true    // one request a statement
+	c.Logger = &mysql.NopLogger{} // errors are returned, and not printed besides
 	if c.Timeout == 0 {
 		c.Timeout = 5 * time.Second
 	}
@@ -76,10 +76,6 @@ func OpenBy(config *mysql.Config, dial func(ctx context.Context, network,
 	return sql.OpenDB(connector), nil
 }
 
-type silent struct{}
-
-func (silent) Print(...any) {}
-
 // failed wraps an error with what was being done to which lock.
 func failed(ctx context.Context, doing, name string, err error) error {
 	if numbered(err, lockWaitTimeout) {
@@ -92,11 +88,6 @@ func failed(ctx context.Context, doing, name string, err error) error {
 func numbered(err error, numbers ...uint16) bool {
 	said, is := errors.AsType[*mysql.MySQLError](err)
 	return is && slices.Contains(numbers, said.Number)
-}
-
-// notHeld is what an Unlock returns that found nothing of its own.
-func notHeld(name string) error {
-	return fmt.Errorf("release %q: %w", name, lock.ErrNotHeld)
 }
 
 // exec sends a statement, and again when the server has undone it to end a
@@ -120,7 +111,7 @@ func remove(ctx context.Context, db *sql.DB, name, query string,
 		return failed(ctx, "release", name, err)
 	}
 	if rows, err := done.RowsAffected(); err == nil && rows == 0 {
-		return notHeld(name)
+		return lock.Failed(ctx, "release", name, lock.ErrNotHeld)
 	}
 	return nil
 }
@@ -140,16 +131,10 @@ func check(db *sql.DB, name string, every time.Duration) error {
 	return nil
 }
 
-// poll asks again and again until the lock is granted, there is an error, or ctx
-// ends.
-func poll(ctx context.Context, name string, every time.Duration,
-	try func(context.Context) (bool, error)) error {
-	for {
-		if granted, err := try(ctx); granted || err != nil {
-			return err
-		}
-		if err := lock.Sleep(ctx, every); err != nil {
-			return failed(ctx, "wait for", name, err)
-		}
-	}
+// pauses has a waiter ask again after that time.
+func pauses(every time.Duration) *lock.Options {
+	o := &lock.Options{}
+	lock.PollEvery(every)(o)
+	lock.FixedPoll()(o)
+	return o
 }

@@ -18,10 +18,10 @@ import (
 // expired row is nobody's: the next who asks for the lock removes it, and Sweep,
 // which a timed job calls now and then, those that nobody asks for.
 type Lease struct {
-	db    *sql.DB
-	name  string
-	ttl   time.Duration
-	every time.Duration
+	db     *sql.DB
+	name   string
+	ttl    time.Duration
+	pauses *lock.Options
 
 	owner string // of the newest outermost acquisition
 	held  int    // how often this owner is inside
@@ -39,7 +39,7 @@ func NewLease(db *sql.DB, name string, ttl, every time.Duration) (*Lease,
 		return nil, fmt.Errorf("%w: the ttl is %v, it must be at least 1ms",
 			lock.ErrInvalid, ttl)
 	}
-	return &Lease{db: db, name: name, ttl: ttl, every: every}, nil
+	return &Lease{db: db, name: name, ttl: ttl, pauses: pauses(every)}, nil
 }
 
 // TryLock makes one attempt; an owner that is inside enters once more, and one
@@ -107,7 +107,7 @@ func (l *Lease) set(ctx context.Context, held int) (bool, error) {
 
 // Lock asks again and again until the lock is granted or ctx ends.
 func (l *Lease) Lock(ctx context.Context) error {
-	return poll(ctx, l.name, l.every, l.TryLock)
+	return lock.Poll(ctx, l.name, l.pauses, l.TryLock)
 }
 
 // Unlock leaves one level, and the outermost one frees the lock. It returns
@@ -133,7 +133,7 @@ func (l *Lease) leave(ctx context.Context, left int) error {
 			return failed(ctx, "release", l.name, err)
 		}
 		if !kept {
-			return notHeld(l.name)
+			return lock.Failed(ctx, "release", l.name, lock.ErrNotHeld)
 		}
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"time"
+
+	"github.com/lockladder/lockladder/lock"
 )
 
 // Pessimistic is the second lock of [survey]: SELECT … FOR UPDATE locks
@@ -96,7 +98,7 @@ func (l *Pessimistic) take(ctx context.Context, how string) (err error) {
 // with ctx, because a client that can't commit must at least hang up.
 func (l *Pessimistic) Unlock(ctx context.Context) error {
 	if l.held == nil {
-		return notHeld(l.name)
+		return lock.Failed(ctx, "release", l.name, lock.ErrNotHeld)
 	}
 	c := l.held
 	l.held = nil
@@ -106,7 +108,7 @@ func (l *Pessimistic) Unlock(ctx context.Context) error {
 	_, err := c.ExecContext(ctx, "COMMIT")
 	if err != nil {
 		drop(c)
-		return notHeld(l.name)
+		return lock.Failed(ctx, "release", l.name, lock.ErrNotHeld)
 	}
 	return c.Close()
 }

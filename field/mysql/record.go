@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"github.com/lockladder/lockladder/lock"
 )
 
 // Record is the record lock of [survey]: inserting a row takes the
@@ -11,9 +13,9 @@ import (
 // succeeds. There is no expiry and no owner: the row of a client that died stays
 // forever, and any Unlock deletes it.
 type Record struct {
-	db    *sql.DB
-	name  string
-	every time.Duration
+	db     *sql.DB
+	name   string
+	pauses *lock.Options
 }
 
 // NewRecord makes an owner of the lock of that name. It sends nothing. Lock asks
@@ -22,7 +24,7 @@ func NewRecord(db *sql.DB, name string, every time.Duration) (*Record, error) {
 	if err := check(db, name, every); err != nil {
 		return nil, err
 	}
-	return &Record{db, name, every}, nil
+	return &Record{db, name, pauses(every)}, nil
 }
 
 // TryLock makes one attempt. (false, err) means unknown: the row may be there.
@@ -40,7 +42,7 @@ func (l *Record) TryLock(ctx context.Context) (bool, error) {
 
 // Lock asks again and again until the lock is granted or ctx ends.
 func (l *Record) Lock(ctx context.Context) error {
-	return poll(ctx, l.name, l.every, l.TryLock)
+	return lock.Poll(ctx, l.name, l.pauses, l.TryLock)
 }
 
 // Unlock deletes the row, whoever has inserted it. It returns ErrNotHeld when

@@ -3,7 +3,6 @@ package mysql_test
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -156,11 +155,10 @@ func (k kind) known(name string) storetest.Lock {
 		Build: func(*testing.T) lock.Build {
 			return func(env scenarios.Env) (scenarios.Lock, error) {
 				config, err := driver.ParseDSN("root:" + os.Getenv(passwordEnv) +
-					"@/" + database)
+					"@tcp(lab)/" + stores.Database)
 				if err != nil {
 					return nil, err
 				}
-				config.Net, config.Addr = "tcp", "lab"
 				db, err := mysql.OpenBy(config, func(ctx context.Context, _,
 					_ string) (net.Conn, error) {
 					return env.Dial(ctx, 0)
@@ -178,43 +176,23 @@ func (k kind) known(name string) storetest.Lock {
 	}
 }
 
-// database is where the tests' tables are.
-const database = "lockladder"
-
 // passwordEnv tells this process's workers the password of the servers that it
 // has started. Everything else that a worker must know is the same for every store.
 const passwordEnv = "LOCKLADDER_MARIADB_PASSWORD"
-
-// rootOf is the DSN of a server's only user, for a database or for none.
-func rootOf(server *servers.Server, database string) string {
-	return rootAt(server, server.Addr(), database)
-}
-
-// rootAt is rootOf for a server that is reached at another address.
-func rootAt(server *servers.Server, addr, database string) string {
-	user, password := server.Auth()
-	return fmt.Sprintf("%s:%s@tcp(%s)/%s", user, password, addr, database)
-}
 
 // start starts a server that ends with the test.
 func start(t *testing.T, options ...string) *servers.Server {
 	t.Helper()
 	s, err := stores.StartMariaDB(context.Background(), options...)
 	storetest.Started(t, err, s)
-	_, password := s.Auth()
-	require.NoError(t, os.Setenv(passwordEnv, password))
-	db, err := sql.Open("mysql", rootOf(s, ""))
-	require.NoError(t, err)
-	defer db.Close()
-	_, err = db.Exec("CREATE DATABASE " + database)
-	require.NoError(t, err)
+	require.NoError(t, os.Setenv(passwordEnv, s.Password))
 	return s
 }
 
 // open connects to the tests' database.
 func open(t *testing.T, server *servers.Server) *sql.DB {
 	t.Helper()
-	return connect(t, rootOf(server, database))
+	return connect(t, stores.DSN(server))
 }
 
 // connect makes a client that ends with the test.

@@ -60,6 +60,22 @@ func receive(c net.Conn, patience time.Duration) (string, error) {
 	return string(buffer[:n]), err
 }
 
+// hangs says whether what is sent doesn't come back.
+func hangs(t *testing.T, c net.Conn, text string) {
+	t.Helper()
+	send(t, c, text)
+	_, err := receive(c, brief)
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+}
+
+// ends says whether the connection is reset.
+func ends(t *testing.T, c net.Conn) {
+	t.Helper()
+	_, err := receive(c, soon)
+	require.Error(t, err)
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+}
+
 // echoes says whether what is sent comes back.
 func echoes(t *testing.T, c net.Conn) {
 	t.Helper()
@@ -80,9 +96,7 @@ func TestBytesThatAreHeldBackArriveLater(t *testing.T) {
 	c := dial(t, p)
 	for _, d := range []proxy.Direction{proxy.Requests, proxy.Replies} {
 		p.Set(proxy.Weather{Hold: d})
-		send(t, c, "late")
-		_, err := receive(c, brief)
-		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		hangs(t, c, "late")
 		p.Set(proxy.Weather{})
 		text, err := receive(c, soon)
 		require.NoError(t, err)
@@ -95,18 +109,11 @@ func TestAConnectionThatLostBytesHangsUntilItIsReset(t *testing.T) {
 	p := echo(t)
 	c, untouched := dial(t, p), dial(t, p)
 	p.Set(proxy.Weather{Swallow: proxy.Replies})
-	send(t, c, "gone")
-	_, err := receive(c, brief)
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	hangs(t, c, "gone")
 	p.Set(proxy.Weather{})
-	send(t, c, "gone too")
-	_, err = receive(c, brief)
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	hangs(t, c, "gone too")
 	p.Reset()
-	_, err = receive(c, soon)
-	require.Error(t, err)
-	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
-
+	ends(t, c)
 	echoes(t, untouched)
 }
 
@@ -122,9 +129,7 @@ func TestConnectionsAreCutAndHalfClosed(t *testing.T) {
 	other := dial(t, p)
 	echoes(t, other)
 	p.Cut()
-	_, err = receive(other, soon)
-	require.Error(t, err)
-	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+	ends(t, other)
 }
 
 func TestConnectionsAreRefusedAndAdmittedAgain(t *testing.T) {
@@ -147,7 +152,5 @@ func TestOnlyAConnectionThatHasSaidItIsConcerned(t *testing.T) {
 	require.NoError(t, err)
 	p.Set(proxy.Weather{Swallow: proxy.Both, Said: "PSYNC"})
 	echoes(t, other)
-	send(t, c, "gone")
-	_, err = receive(c, brief)
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	hangs(t, c, "gone")
 }

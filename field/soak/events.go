@@ -87,7 +87,7 @@ type Event struct {
 }
 
 // eventLog is an open file of events. It may be used by several goroutines.
-type eventLog struct{ file *os.File }
+type eventLog struct{ *os.File }
 
 // createLog makes a new file of events.
 func createLog(path string) (*eventLog, error) {
@@ -107,16 +107,13 @@ func (l *eventLog) Write(e Event) error {
 	}
 	line, err := json.Marshal(e)
 	if err == nil {
-		_, err = l.file.Write(append(line, '\n'))
+		_, err = l.File.Write(append(line, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("write an event: %w", err)
 	}
 	return nil
 }
-
-// Close closes the file.
-func (l *eventLog) Close() error { return l.file.Close() }
 
 // terms are what everybody has to know of a run.
 type terms struct {

@@ -206,14 +206,14 @@ func (r *record) lostUpdate(key string, all []*update) {
 // calls looks for calls that returned too late, or never. The time for which their
 // workerLife was stopped doesn't count.
 func (r *record) calls() {
-	stacks := map[workerLife]map[int64]string{}
+	type number struct { // of a call
+		workerLife
+		n int64
+	}
+	stacks := map[number]string{}
 	for _, e := range r.events {
 		if e.Kind == Stuck {
-			p := workerLife{e.Worker, e.Life}
-			if stacks[p] == nil {
-				stacks[p] = map[int64]string{}
-			}
-			stacks[p][e.N] = e.Text
+			stacks[number{workerLife{e.Worker, e.Life}, e.N}] = e.Text
 		}
 	}
 	for _, c := range r.requests {
@@ -236,7 +236,7 @@ func (r *record) calls() {
 		text := fmt.Sprintf("%s of %s by w%d.%d/g%d (driver: %s) %s %s after its"+
 			" deadline", c.Op, c.Key, c.Worker, c.Life, c.Goroutine, driver, how,
 			length(int64(late)))
-		if file := stacks[p][c.N]; file != "" {
+		if file := stacks[number{p, c.N}]; file != "" {
 			text += ", stacks in " + file
 		}
 		r.violated(lateReturn, text, c.Key, c.At, end, ownerOf(c.Event))
@@ -304,7 +304,7 @@ func (r *record) probe(worker int, key string, asked []*call, limit time.Duratio
 // waited is how long a worker has asked for a key, without the time in which it, or a
 // server, was late.
 func (r *record) waited(worker int, from, to int64) time.Duration {
-	excuses := slices.Concat(r.excuses[worker], r.late)
+	excuses := slices.Concat(r.excuses[worker], r.excuses[everyone])
 	return time.Duration(to - from - covered(excuses, from, to))
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -133,8 +134,7 @@ type record struct {
 	byName   map[string]*section
 	requests []*call
 	killed   map[workerLife]int64
-	excuses  map[int][]span // by worker
-	late     []span         // when a server was
+	excuses  map[int][]span // by worker; those of everyone: a server was late
 	modes    int64          // since then data was lost on purpose
 	end      int64
 	verdict  verdict
@@ -145,7 +145,7 @@ func newRecord(s setup, events []Event) *record {
 		killed: map[workerLife]int64{}, modes: forever,
 		verdict: verdict{Setup: s, Faults: map[string]int{},
 			Latest: map[driver]time.Duration{}}}
-	r.excuses, r.late = findExcuses(len(s.Drivers), events), findLate(events)
+	r.excuses = findExcuses(len(s.Drivers), events)
 	open := map[owner]*call{}
 	for i := range events {
 		e := &events[i]
@@ -274,9 +274,7 @@ func (r *record) excerpt(key string, from, to int64, owners []owner) []Event {
 			delete(begun, place(e))
 		}
 	}
-	for _, e := range begun {
-		shown = append(shown, e)
-	}
+	shown = slices.AppendSeq(shown, maps.Values(begun))
 	slices.SortStableFunc(shown, func(a, b Event) int {
 		return cmp.Compare(a.At, b.At)
 	})
@@ -289,7 +287,7 @@ type span struct{ from, end, to int64 }
 
 // findExcuses finds, for each worker, when its process was stopped, or got no CPU
 // for a while. A pause of the soak's own process, which has the proxies and the
-// storage, is one of all workers.
+// storage, is one of all workers. That a server was late excuses everyone.
 func findExcuses(workers int, events []Event) map[int][]span {
 	all, stopped := map[int][]span{}, map[int]int64{}
 	var end int64
@@ -302,6 +300,8 @@ func findExcuses(workers int, events []Event) map[int][]span {
 			all[e.Worker] = append(all[e.Worker], span{stopped[e.Worker],
 				e.At, e.At + int64(recovery)})
 			delete(stopped, e.Worker)
+		case Late:
+			all[everyone] = append(all[everyone], span{e.At - int64(e.For), e.At, e.At})
 		case Pause:
 			s := span{e.At - int64(e.For) - int64(slack), e.At,
 				e.At + int64(min(e.For, 100*time.Millisecond)) + int64(slack)}
@@ -320,16 +320,6 @@ func findExcuses(workers int, events []Event) map[int][]span {
 	return all
 }
 
-// findLate finds when a server was late.
-func findLate(events []Event) (late []span) {
-	for _, e := range events {
-		if e.Kind == Late {
-			late = append(late, span{e.At - int64(e.For), e.At, e.At})
-		}
-	}
-	return late
-}
-
 // of are the excuses of a section's process: those of stops that ended before the
 // section began explain nothing, because the lock could have seen what they did.
 func (r *record) of(s *section) []span {
@@ -339,31 +329,18 @@ func (r *record) of(s *section) []span {
 		})
 }
 
-// merged puts spans in order, and those that touch together.
-func merged(spans []span) []span {
-	slices.SortFunc(spans, func(a, b span) int {
-		return cmp.Compare(a.from, b.from)
-	})
-	var out []span
-	for _, s := range spans {
-		if last := len(out) - 1; last >= 0 && s.from <= out[last].to {
-			out[last].to = max(out[last].to, s.to)
-			out[last].end = max(out[last].end, s.end)
-		} else {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 // covered is how much of a time the spans cover.
-func covered(spans []span, from, to int64) int64 {
+func covered(spans []span, from, to int64) (sum int64) {
 	near := slices.DeleteFunc(slices.Clone(spans), func(s span) bool {
 		return s.from >= to || s.to <= from
 	})
-	var sum int64
-	for _, s := range merged(near) {
-		sum += max(0, min(s.to, to)-max(s.from, from))
+	slices.SortFunc(near, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	for _, s := range near {
+		// Until from all is counted: spans may overlap.
+		if end := min(s.to, to); end > from {
+			sum += end - max(s.from, from)
+			from = end
+		}
 	}
 	return sum
 }

@@ -270,8 +270,9 @@ func restart(keepData bool) func(*strike) error {
 }
 
 // network draws what a fault of the network is about: one worker or all, and one
-// server or all.
-func (s *strike) network(what string, do func([]*proxy.Proxy) error) error {
+// server or all. What can be undone lasts, and then it is.
+func (s *strike) network(what string, do func(*proxy.Proxy),
+	undo func(*proxy.Proxy) error) error {
 	var all []*proxy.Proxy
 	where := ""
 	workers, servers := s.World.Workers(), s.World.Servers()
@@ -293,7 +294,18 @@ func (s *strike) network(what string, do func([]*proxy.Proxy) error) error {
 		}
 	}
 	defer s.begin(worker, where+what)()
-	return do(all)
+	for _, p := range all {
+		do(p)
+	}
+	if undo == nil {
+		return nil
+	}
+	s.last()
+	var errs []error
+	for _, p := range all {
+		errs = append(errs, undo(p))
+	}
+	return errors.Join(errs...)
 }
 
 // direction draws one.
@@ -309,14 +321,8 @@ func (s *strike) direction() (proxy.Direction, string) {
 
 // weather sets one for the length of the fault.
 func (s *strike) weather(w proxy.Weather, what string) error {
-	return s.network(what, func(proxies []*proxy.Proxy) error {
-		for _, p := range proxies {
-			p.Set(w)
-		}
-		s.last()
-		for _, p := range proxies {
-			p.Set(proxy.Weather{})
-		}
+	return s.network(what, func(p *proxy.Proxy) { p.Set(w) }, func(p *proxy.Proxy) error {
+		p.Set(proxy.Weather{})
 		return nil
 	})
 }
@@ -344,35 +350,17 @@ func blackhole(s *strike) error {
 }
 
 func cut(s *strike) error {
-	return s.network("", func(proxies []*proxy.Proxy) error {
-		for _, p := range proxies {
-			p.Cut()
-		}
-		return nil
-	})
+	return s.network("", func(p *proxy.Proxy) { p.Cut() }, nil)
 }
 
 func halfClose(s *strike) error {
 	d, what := s.direction()
-	return s.network(what, func(proxies []*proxy.Proxy) error {
-		for _, p := range proxies {
-			p.HalfClose(d)
-		}
-		return nil
-	})
+	return s.network(what, func(p *proxy.Proxy) { p.HalfClose(d) }, nil)
 }
 
 func refuse(s *strike) error {
-	return s.network("", func(proxies []*proxy.Proxy) error {
-		for _, p := range proxies {
-			p.Refuse()
-			p.Cut()
-		}
-		s.last()
-		var errs []error
-		for _, p := range proxies {
-			errs = append(errs, p.Admit())
-		}
-		return errors.Join(errs...)
-	})
+	return s.network("", func(p *proxy.Proxy) {
+		p.Refuse()
+		p.Cut()
+	}, (*proxy.Proxy).Admit)
 }

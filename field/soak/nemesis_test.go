@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,19 +11,20 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/lockladder/lockladder/field/proxy"
 )
 
-// fake is an environment that has processes only, and writes down what is done to them.
+// fake is an environment of processes, and writes down what is done to them. Its one
+// server can't be reached.
 type fake struct {
-	done    []string
-	stopped map[int]bool
-	servers int
-	admin   *redis.Client
+	environment // nothing else is asked for
+	done        []string
+	stopped     map[int]bool
+	admin       *redis.Client
 }
 
-func (w *fake) Workers() int { return 4 }
+func (w *fake) Workers() int            { return 4 }
+func (w *fake) Servers() int            { return 1 }
+func (w *fake) Admin(int) *redis.Client { return w.admin }
 
 func (w *fake) Stop(n int) error {
 	w.stopped[n] = true
@@ -44,40 +43,27 @@ func (w *fake) Replace(n int) error {
 	return nil
 }
 
-func (w *fake) Servers() int                             { return w.servers }
-func (w *fake) Admin(int) *redis.Client                  { return w.admin }
-func (w *fake) Restart(context.Context, int, bool) error { return nil }
-func (w *fake) Proxy(int, int) *proxy.Proxy              { return nil }
-
-// nemesisOf disturbs a world for a minute, with these faults.
-func nemesisOf(t *testing.T, w *fake, seed uint64, faults string) (
-	n *nemesis, written []Event) {
+// disturb disturbs a fake for a minute, with these faults. All of its processes go on
+// after that.
+func disturb(t *testing.T, seed uint64, faults string) (n *nemesis, done []string, err error) {
+	t.Helper()
 	selected, err := selectFaults(faults)
 	require.NoError(t, err)
-	var writing sync.Mutex
+	w := &fake{stopped: map[int]bool{},
+		admin: redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})}
+	defer w.admin.Close()
 	n = &nemesis{World: w, Seed: seed, TTL: time.Second, Faults: selected,
 		Write: func(e Event) {
-			writing.Lock()
-			defer writing.Unlock()
-			written = append(written, e)
+			if e.Kind == Stop {
+				w.done = append(w.done, fmt.Sprint("written: stop ", e.Worker))
+			}
 		}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	require.NoError(t, n.Run(ctx))
-	return n, written
-}
-
-// disturb runs faults of processes.
-func disturb(t *testing.T, seed uint64) (done []string, written []Event) {
-	synctest.Test(t, func(t *testing.T) {
-		w := &fake{stopped: map[int]bool{}}
-		n, all := nemesisOf(t, w, seed, "stop,kill")
-		assert.Empty(t, w.stopped, "all go on")
-		assert.Equal(t, n.Count(), count(w.done, "continue")+
-			count(w.done, "replace"))
-		done, written = w.done, all
-	})
-	return done, written
+	err = n.Run(ctx)
+	assert.Equal(t, err == nil, ctx.Err() != nil, "it lasts for a minute, or fails")
+	assert.Empty(t, w.stopped, "all go on")
+	return n, w.done, err
 }
 
 func count(done []string, what string) (n int) {
@@ -90,29 +76,25 @@ func count(done []string, what string) (n int) {
 }
 
 func TestTheSameSeedDrawsTheSameFaults(t *testing.T) {
-	first, written := disturb(t, 7)
-	again, _ := disturb(t, 7)
-	other, _ := disturb(t, 8)
-	assert.Equal(t, first, again)
-	assert.NotEqual(t, first, other)
+	processes := func(seed uint64) (done []string) {
+		synctest.Test(t, func(t *testing.T) {
+			n, all, err := disturb(t, seed, "stop,kill")
+			require.NoError(t, err)
+			assert.Equal(t, n.Count(), count(all, "continue")+count(all, "replace"))
+			assert.Equal(t, count(all, "stop"), count(all, "written: stop"))
+			done = all
+		})
+		return done
+	}
+	first := processes(7)
+	assert.Equal(t, first, processes(7))
+	assert.NotEqual(t, first, processes(8))
 	assert.Greater(t, len(first), 20)
-	assert.True(t, slices.ContainsFunc(written, func(e Event) bool {
-		return e.Kind == Stop
-	}))
 }
 
 // One fault that can't be made ends all lanes: nobody waits for the end of a long soak
 // to hear of it. Here the server can't be reached.
 func TestAFaultThatFailsEndsTheNemesis(t *testing.T) {
-	faults, err := selectFaults("stop,script-flush")
-	require.NoError(t, err)
-	admin := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
-	defer admin.Close()
-	w := &fake{stopped: map[int]bool{}, servers: 1, admin: admin}
-	n := &nemesis{World: w, Seed: 7, TTL: time.Second, Faults: faults, Write: func(Event) {}}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	require.ErrorContains(t, n.Run(ctx), "fault script-flush: dial tcp 127.0.0.1:1: ")
-	assert.NoError(t, ctx.Err())
-	assert.Empty(t, w.stopped, "all go on")
+	_, _, err := disturb(t, 7, "stop,script-flush")
+	require.ErrorContains(t, err, "fault script-flush: dial tcp 127.0.0.1:1: ")
 }

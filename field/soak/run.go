@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,11 +101,10 @@ func (w *world) calmDown(ctx context.Context, endPings func()) error {
 
 // report says now and then how the run is getting on.
 func (w *world) report(ctx context.Context, n *nemesis) {
-	begun := time.Now()
-	every(ctx, 10*time.Second, func() {
+	for begun := time.Now(); lock.Sleep(ctx, 10*time.Second) == nil; {
 		fmt.Fprintf(w.config.Progress, "%s: %v of %v, %d sections, %d faults\n", w.config.Rung,
 			time.Since(begun).Round(time.Second), w.config.For, w.storage.Writes(), n.Count())
-	})
+	}
 }
 
 const (
@@ -133,15 +133,14 @@ func (w *world) pingServers(ctx context.Context) (end func()) {
 }
 
 func ping(ctx context.Context, rdb *redis.Client, report func(Event)) {
-	every(ctx, pings, func() {
+	for lock.Sleep(ctx, pings) == nil {
 		asked := clock()
 		err := rdb.Ping(ctx).Err()
 		now := clock()
 		if took := time.Duration(now - asked); err == nil && took > lateAnswer {
-			report(Event{At: now, Kind: Late,
-				Worker: everyone, For: took})
+			report(Event{At: now, Kind: Late, Worker: everyone, For: took})
 		}
-	})
+	}
 }
 
 // left writes down that something was left behind.
@@ -183,7 +182,7 @@ func (w *world) lookForSubscriptions(ctx context.Context) error {
 	pool := redis.NewClient(&redis.Options{})
 	defer pool.Close()
 	// A subscription that has just ended may not have closed its connection yet.
-	many, err := eventually(func() (many []string, _ error) {
+	many, _ := eventually(func() (many []string, _ error) {
 		for n, row := range w.proxies {
 			for _, p := range row {
 				if open := p.Open(); open > pool.Options().PoolSize {
@@ -197,7 +196,7 @@ func (w *world) lookForSubscriptions(ctx context.Context) error {
 	for _, line := range many {
 		w.left("%s", line)
 	}
-	return err
+	return nil
 }
 
 // lookForTheRest looks for what workers leave behind that have ended: processes,
@@ -253,18 +252,15 @@ func (w *world) lookForTheRest(ctx context.Context) error {
 func clientsOf(ctx context.Context, admin *redis.Client) ([]string, error) {
 	c := admin.Conn()
 	defer c.Close()
-	own, err := c.ClientID(ctx).Result()
-	if err != nil {
-		return nil, fmt.Errorf("look for connections: %w", err)
-	}
+	own := c.ClientID(ctx)
 	text, err := c.ClientList(ctx).Result()
-	if err != nil {
+	if err := cmp.Or(own.Err(), err); err != nil {
 		return nil, fmt.Errorf("look for connections: %w", err)
 	}
 	var lines []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, fmt.Sprintf("id=%d ", own)) {
+		if line != "" && !strings.HasPrefix(line, fmt.Sprintf("id=%d ", own.Val())) {
 			lines = append(lines, line)
 		}
 	}

@@ -28,16 +28,14 @@ type register struct {
 // older than the newest that it saw. Refusing old writes alone is not enough: a
 // holder that has read before an older one writes would overwrite that write.
 //
-// Close must be called.
+// Close must be called, when all of its clients have ended.
 type storage struct {
 	listener net.Listener
 	log      *eventLog
 	joined   sync.WaitGroup
 
 	mu        sync.Mutex
-	closed    bool
-	registers map[string]*register
-	conns     []net.Conn
+	registers map[string]register
 	writes    int
 	failed    error
 }
@@ -48,7 +46,7 @@ func serveStorage(log *eventLog) (*storage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the storage: %w", err)
 	}
-	s := &storage{listener: l, log: log, registers: map[string]*register{}}
+	s := &storage{listener: l, log: log, registers: map[string]register{}}
 	calls := rpc.NewServer()
 	if err := calls.RegisterName("Storage", calling{s}); err != nil {
 		return nil, fmt.Errorf("start the storage: %w", errors.Join(err, l.Close()))
@@ -73,15 +71,7 @@ func (s *storage) accept(calls *rpc.Server) {
 		if err != nil {
 			return // closed
 		}
-		s.mu.Lock()
-		if s.closed {
-			s.mu.Unlock()
-			c.Close()
-			return
-		}
-		s.conns = append(s.conns, c)
 		s.joined.Go(func() { calls.ServeConn(c) })
-		s.mu.Unlock()
 	}
 }
 
@@ -94,10 +84,6 @@ func (s calling) Apply(e Event, answer *Reply) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.registers[e.Key]
-	if r == nil {
-		r = &register{}
-		s.registers[e.Key] = r
-	}
 	e.At = clock()
 	refused := e.Token < r.token && !e.Shared
 	switch {
@@ -109,6 +95,7 @@ func (s calling) Apply(e Event, answer *Reply) error {
 	case !e.Shared: // a reader has no token
 		r.token = e.Token
 	}
+	s.registers[e.Key] = r
 	e.Value = r.value
 	if err := s.log.Write(e); err != nil {
 		s.failed = err
@@ -118,16 +105,10 @@ func (s calling) Apply(e Event, answer *Reply) error {
 	return nil
 }
 
-// Close ends the storage and everything in it. Its error is that of the log: a
-// history with holes must not be judged.
+// Close ends the storage, and joins what has served its clients. Its error is that of
+// the log: a history with holes must not be judged.
 func (s *storage) Close() error {
 	s.listener.Close()
-	s.mu.Lock()
-	s.closed = true
-	for _, c := range s.conns {
-		c.Close()
-	}
-	s.mu.Unlock()
 	s.joined.Wait()
 	return s.failed
 }
@@ -135,8 +116,8 @@ func (s *storage) Close() error {
 // errRefused says that the storage has seen a higher fencing token.
 var errRefused = errors.New("the storage has seen a higher fencing token")
 
-// storageClient is one goroutine's connection to the storage.
-type storageClient struct{ calls *rpc.Client }
+// storageClient is one goroutine's connection to the storage. Close must be called.
+type storageClient struct{ *rpc.Client }
 
 // dialStorage connects to a storage.
 func dialStorage(addr string) (*storageClient, error) {
@@ -151,7 +132,7 @@ func dialStorage(addr string) (*storageClient, error) {
 // ErrRefused.
 func (c *storageClient) Do(e Event) (string, error) {
 	var r Reply
-	if err := c.calls.Call("Storage.Apply", e, &r); err != nil {
+	if err := c.Call("Storage.Apply", e, &r); err != nil {
 		return "", fmt.Errorf("ask the storage: %w", err)
 	}
 	if r.Refused {
@@ -159,6 +140,3 @@ func (c *storageClient) Do(e Event) (string, error) {
 	}
 	return r.Value, nil
 }
-
-// Close closes the connection.
-func (c *storageClient) Close() error { return c.calls.Close() }

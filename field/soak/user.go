@@ -36,27 +36,18 @@ func (w *worker) use(g int) error {
 			return err
 		}
 	}
-	for {
-		select {
-		case <-w.calm:
-			return nil
-		default:
-		}
+	for w.faults.Err() == nil {
 		key := w.orders.Keys[u.rng.IntN(len(w.orders.Keys))]
 		if err := u.once(key); err != nil {
 			return err
 		}
-		u.sleep(time.Duration(u.rng.IntN(20)) * time.Millisecond)
+		u.sleep(u.rng.IntN(20))
 	}
+	return nil
 }
 
-// sleep waits, but not beyond the end of the nemesis.
-func (w *worker) sleep(d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-w.calm:
-	}
-}
+// sleep waits for so many milliseconds, but not beyond the end of the nemesis.
+func (w *worker) sleep(ms int) { _ = lock.Sleep(w.faults, time.Duration(ms)*time.Millisecond) }
 
 // once acquires the lock at a key, or fails to, and has a section. The error is
 // one of the soak, not of the lock.
@@ -73,7 +64,7 @@ func (u *user) once(key string) error {
 	}
 	granted, over, err := u.acquire(l, key, op, patience)
 	if err != nil {
-		u.sleep(time.Duration(10+u.rng.IntN(40)) * time.Millisecond)
+		u.sleep(10 + u.rng.IntN(40))
 	}
 	if !granted {
 		return nil
@@ -83,25 +74,27 @@ func (u *user) once(key string) error {
 	return err
 }
 
-// loss returns a channel that is closed when the lease is gone. It is asked for
-// at each look: a lock may compare the clock then.
-type loss func() <-chan struct{}
+// lease is that of a lock that says nothing of its loss: by the worker's clock.
+type lease <-chan struct{}
 
-// lossOf is what the lock says, or, of a lock that says nothing, over.
-func lossOf(l lock.Lock, over <-chan struct{}) loss {
+func (over lease) Lost() <-chan struct{} { return over }
+
+// lossOf is what the lock says, or, of a lock that says nothing, over. It is asked at
+// each look: a lock may compare the clock then.
+func lossOf(l lock.Lock, over lease) lock.LossNotifier {
 	if shared, ok := l.(lab.ReadSide); ok {
 		l = shared.Of
 	}
 	if notifier, ok := l.(lock.LossNotifier); ok {
-		return notifier.Lost
+		return notifier
 	}
-	return func() <-chan struct{} { return over }
+	return over
 }
 
 // acquire calls Lock or TryLock. Over is closed when the lease has ended by this
 // process's clock, counted from before the call, unless it is renewed.
 func (u *user) acquire(l lock.Lock, key, op string, patience time.Duration) (
-	granted bool, over <-chan struct{}, err error) {
+	granted bool, over lease, err error) {
 	deadline := time.Now().Add(patience)
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
@@ -136,11 +129,9 @@ func (u *user) release(l lock.Lock, key, op string) {
 
 // section is what the lock is for: it reads, works, and writes, unless it shares the
 // lock with other readers, or has been told meanwhile that the lock is another's.
-func (u *user) section(l lock.Lock, key string, shared bool, lost loss) error {
-	select {
-	case <-lost():
+func (u *user) section(l lock.Lock, key string, shared bool, lost lock.LossNotifier) error {
+	if lock.IsLost(lost) {
 		return nil
-	default:
 	}
 	u.number++
 	name := fmt.Sprintf("w%d.%d/g%d-%d", u.orders.Worker, u.orders.Life, u.g,
@@ -154,7 +145,7 @@ func (u *user) section(l lock.Lock, key string, shared bool, lost loss) error {
 		return e
 	}
 	u.write(at(Hold))
-	left, told, gone := make(chan struct{}), make(chan struct{}), lost()
+	left, told, gone := make(chan struct{}), make(chan struct{}), lost.Lost()
 	go func() { // joined below
 		defer close(told)
 		select {
@@ -171,7 +162,7 @@ func (u *user) section(l lock.Lock, key string, shared bool, lost loss) error {
 }
 
 func (u *user) readAndWrite(l lock.Lock, key string, at func(Kind) Event,
-	lost loss) error {
+	lost lock.LossNotifier) error {
 	_, err := u.storage.Do(at(Read))
 	if errors.Is(err, errRefused) {
 		return nil
@@ -180,10 +171,10 @@ func (u *user) readAndWrite(l lock.Lock, key string, at func(Kind) Event,
 	}
 	work := u.work()
 	select {
-	case <-lost():
+	case <-lost.Lost():
 		return nil
 	case <-time.After(work):
-	case <-u.calm:
+	case <-u.faults.Done():
 	}
 	if u.rung.Reentrant && u.rng.IntN(10) == 0 {
 		granted, _, _ := u.acquire(l, key, Enter, u.orders.TTL/2)
@@ -196,10 +187,8 @@ func (u *user) readAndWrite(l lock.Lock, key string, at func(Kind) Event,
 		return nil
 	}
 	write.Looked = clock()
-	select {
-	case <-lost():
+	if lock.IsLost(lost) {
 		return nil
-	default:
 	}
 	if _, err := u.storage.Do(write); !errors.Is(err, errRefused) {
 		return err

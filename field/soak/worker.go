@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/protocol"
@@ -85,15 +86,15 @@ type worker struct {
 	rung    subject
 	log     *eventLog
 	calls   atomic.Int64
-	calm    chan struct{} // closed when the nemesis has ended
-	stuck   atomic.Int64  // calls whose stacks were wanted
+	faults  context.Context // ends with the nemesis
+	stuck   atomic.Int64    // calls whose stacks were wanted
 	clients []redis.UniversalClient
 }
 
 // workerMain is the life of a worker. It ends with its parent.
 func workerMain(soak *json.Decoder, say *json.Encoder) error {
-	redis.SetLogger(quiet{}) // broken connections are what a soak is about
-	w := &worker{calm: make(chan struct{})}
+	logging.Disable() // broken connections are what a soak is about
+	w := &worker{}
 	if err := soak.Decode(&w.orders); err != nil {
 		return err
 	}
@@ -126,6 +127,9 @@ func workerMain(soak *json.Decoder, say *json.Encoder) error {
 func (w *worker) live(say *json.Encoder, said <-chan string) error {
 	w.write(Event{Kind: Start, Text: fmt.Sprintf("pid %d, driver %s",
 		os.Getpid(), w.orders.driver())})
+	faults, calm := context.WithCancel(context.Background())
+	defer calm()
+	w.faults = faults
 	watching, stopWatching := context.WithCancel(context.Background())
 	var watches, users sync.WaitGroup
 	defer watches.Wait()
@@ -153,7 +157,7 @@ func (w *worker) live(say *json.Encoder, said <-chan string) error {
 		case word := <-said:
 			switch word {
 			case sayCalm:
-				close(w.calm)
+				calm()
 				for i, key := range w.orders.Keys {
 					users.Go(func() { errs <- w.probe(i, key) })
 				}
@@ -237,10 +241,6 @@ func inWord(err error) string {
 	}
 }
 
-type quiet struct{}
-
-func (quiet) Printf(context.Context, string, ...any) {}
-
 const (
 	beat = 3 * time.Millisecond  // between two looks at the clock
 	gap  = 10 * time.Millisecond // that is a pause
@@ -249,27 +249,12 @@ const (
 // feelPauses reports how long this process got no CPU, whenever it was for longer
 // than ten milliseconds, until ctx ends.
 func feelPauses(ctx context.Context, report func(Event)) {
-	last := clock()
-	every(ctx, beat, func() {
+	for last := clock(); lock.Sleep(ctx, beat) == nil; {
 		now := clock()
 		if missed := time.Duration(now-last) - beat; missed > gap {
 			report(Event{At: now, Kind: Pause, For: missed})
 		}
 		last = now
-	})
-}
-
-// every calls do after each pause, until ctx ends.
-func every(ctx context.Context, pause time.Duration, do func()) {
-	ticks := time.NewTicker(pause)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks.C:
-		}
-		do()
 	}
 }
 

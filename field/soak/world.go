@@ -236,19 +236,18 @@ func (w *world) reset() {
 
 // tell sends all workers a word at the same time.
 func (w *world) tell(word string) error {
-	for n := range w.processes {
-		if err := w.process(n).Tell(word); err != nil {
-			return fmt.Errorf("worker %d: %w", n, err)
-		}
-	}
-	return nil
+	return w.each(func(p *started) error { return p.Tell(word) })
 }
 
 // idle waits until all workers are.
 func (w *world) idle() error {
+	within := patience + probing(w.config.TTL, w.config.Poll)
+	return w.each(func(p *started) error { return hear(p, sayIdle, within) })
+}
+
+func (w *world) each(do func(*started) error) error {
 	for n := range w.processes {
-		err := hear(w.process(n), sayIdle, patience+probing(w.config.TTL, w.config.Poll))
-		if err != nil {
+		if err := do(w.process(n)); err != nil {
 			return fmt.Errorf("worker %d: %w", n, err)
 		}
 	}

@@ -13,26 +13,26 @@ import (
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
-// StartEtcdCluster starts so many etcd servers that agree on every write, and
-// waits until each is healthy. servers.StopAll must be called. A failure leaves none
-// behind.
-func StartEtcdCluster(ctx context.Context, members int) ([]*servers.Server, error) {
+// StartEtcd starts so many etcd servers that agree on every write, and waits until
+// each is healthy. servers.StopAll must be called. A failure leaves none behind.
+func StartEtcd(ctx context.Context, members int) ([]*servers.Server, error) {
 	if err := HasEtcd(); err != nil {
 		return nil, err
 	}
 	return startQuorum(ctx, members, members, etcd)
 }
 
-// StartZooKeeperEnsemble starts so many ZooKeeper servers that agree on every
-// write, and waits until each opens sessions. servers.StopAll must be called. A
-// failure leaves none behind.
-func StartZooKeeperEnsemble(ctx context.Context, tick time.Duration,
+// StartZooKeeper starts so many ZooKeeper servers that agree on every write, and waits
+// until each opens sessions. A tick is so long; sessions last from two ticks to twenty.
+// Debian's package is needed, and Java. servers.StopAll must be called. A failure leaves
+// none behind.
+func StartZooKeeper(ctx context.Context, tick time.Duration,
 	members int) ([]*servers.Server, error) {
 	if err := HasZooKeeper(); err != nil {
 		return nil, err
 	}
 	return startQuorum(ctx, members, 2*members, func(ports []int, i int) servers.Kind {
-		return zookeeper(tick, &ensemble{ports, i})
+		return zookeeper(tick, ensemble{ports, i})
 	})
 }
 
@@ -78,11 +78,8 @@ type ensemble struct {
 }
 
 // config is what its configuration says of the others. Which one it is itself,
-// it reads from its data directory.
-func (e *ensemble) config(dir string) (string, error) {
-	if e == nil {
-		return "", nil
-	}
+// it reads from its data directory. One that is alone ignores all that.
+func (e ensemble) config(dir string) (string, error) {
 	data := filepath.Join(dir, "data")
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return "", fmt.Errorf("make a server's data directory: %w", err)

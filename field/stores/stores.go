@@ -10,9 +10,9 @@ package stores
 
 import (
 	"context"
+	"database/sql"
 	_ "embed"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -23,6 +23,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	_ "github.com/go-sql-driver/mysql" // for sql.Open
 
 	"github.com/lockladder/lockladder/internal/servers"
 )
@@ -49,16 +51,16 @@ func HasEtcd() error { return servers.Has("etcd") }
 
 // StartMariaDB starts a MariaDB server on a fresh data directory and waits until
 // it answers. The only user is root, from this machine and with a random
-// password; there is no database yet. Committed data outlives the server, and
+// password. It has an empty database, see DSN. Committed data outlives the server, and
 // not the machine.
 // Options are as on its command line: "--innodb-lock-wait-timeout=1".
 func StartMariaDB(ctx context.Context, options ...string) (*servers.Server, error) {
 	if err := HasMariaDB(); err != nil {
 		return nil, err
 	}
-	return servers.Start(ctx, servers.Kind{Name: "MariaDB", Ready: greets, User: "root",
+	return servers.Start(ctx, servers.Kind{Name: "MariaDB", Ready: answers, User: "root",
 		Password: servers.Password(), Command: func(s *servers.Server) ([]string, error) {
-			first, err := s.Configure("first.sql", secure, s.Password)
+			first, err := s.Configure("first.sql", secure, s.Password, Database)
 			return append([]string{"sh", "-c", installFirst, "mariadb", s.Dir,
 				account(), program("mariadbd"), "--no-defaults",
 				"--datadir=" + filepath.Join(s.Dir, "data"), "--tmpdir=" + s.Dir,
@@ -79,20 +81,19 @@ const secure = `SET sql_log_bin = 0;
 DELETE FROM mysql.global_priv WHERE User = '' OR (User = 'root' AND Host <> '127.0.0.1');
 UPDATE mysql.global_priv SET Priv = JSON_SET(Priv, '$.plugin', 'mysql_native_password', '$.authentication_string', PASSWORD('%s')) WHERE User = 'root';
 FLUSH PRIVILEGES;
+CREATE DATABASE IF NOT EXISTS %s;
 `
 
-// StartZooKeeper starts one ZooKeeper server and waits until it serves. A tick
-// is so long; sessions last from two ticks to twenty. Debian's package is
-// needed, and Java.
-func StartZooKeeper(ctx context.Context, tick time.Duration) (*servers.Server, error) {
-	if err := HasZooKeeper(); err != nil {
-		return nil, err
-	}
-	return servers.Start(ctx, zookeeper(tick, nil))
+// Database is the name of the database that a MariaDB server has from the beginning.
+const Database = "lockladder"
+
+// DSN is how the one user of a MariaDB server reaches that database.
+func DSN(s *servers.Server) string {
+	return fmt.Sprintf("%s:%s@tcp(%s)/%s", s.User, s.Password, s.Addr(), Database)
 }
 
 // zookeeper is a server that knows of the others in its ensemble, if there are any.
-func zookeeper(tick time.Duration, in *ensemble) servers.Kind {
+func zookeeper(tick time.Duration, in ensemble) servers.Kind {
 	return servers.Kind{Name: "ZooKeeper", Ready: opens,
 		Command: func(s *servers.Server) ([]string, error) {
 			others, err := in.config(s.Dir)
@@ -108,15 +109,6 @@ func zookeeper(tick time.Duration, in *ensemble) servers.Kind {
 				zookeeperJar, "org.apache.zookeeper.server.quorum.QuorumPeerMain",
 				config}, err
 		}}
-}
-
-// StartEtcd starts one etcd server and waits until it is healthy.
-func StartEtcd(ctx context.Context) (*servers.Server, error) {
-	all, err := StartEtcdCluster(ctx, 1)
-	if err != nil {
-		return nil, err
-	}
-	return all[0], nil
 }
 
 // etcd is one member of those that talk to each other on these ports.
@@ -160,12 +152,16 @@ func account() string {
 	return os.Getenv("USER")
 }
 
-// greets says whether a MariaDB server takes connections: it speaks first.
-func greets(ctx context.Context, s *servers.Server) error {
-	return talk(ctx, s.Addr(), "", func(answer []byte) bool {
-		// A length of three bytes, a number, and the version of the protocol.
-		return len(answer) > 5 && answer[4] == 10
-	})
+// answers says whether a MariaDB server takes connections.
+func answers(ctx context.Context, s *servers.Server) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	db, err := sql.Open("mysql", DSN(s))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return db.PingContext(ctx)
 }
 
 // opens says whether a ZooKeeper server opens sessions: it says that it is well
@@ -177,32 +173,18 @@ func opens(ctx context.Context, s *servers.Server) error {
 	binary.BigEndian.PutUint32(request, 44)
 	binary.BigEndian.PutUint32(request[4+4+8:], 1)
 	binary.BigEndian.PutUint32(request[4+4+8+4+8:], 16)
-	return talk(ctx, s.Addr(), string(request), func(answer []byte) bool {
-		return len(answer) > 4
-	})
-}
-
-// talk says something to a server and looks at the beginning of its answer.
-func talk(ctx context.Context, addr, say string, good func([]byte) bool) error {
 	var d net.Dialer
-	c, err := d.DialContext(ctx, "tcp", addr)
+	c, err := d.DialContext(ctx, "tcp", s.Addr())
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(time.Second))
-	if _, err := io.WriteString(c, say); err != nil {
+	if _, err := c.Write(request); err != nil {
 		return err
 	}
-	answer := make([]byte, 64)
-	n, err := c.Read(answer)
-	if err != nil {
-		return err
-	}
-	if !good(answer[:n]) {
-		return errors.New("it answers, but not as it should")
-	}
-	return nil
+	_, err = io.ReadFull(c, make([]byte, 5)) // a length, and what has that
+	return err
 }
 
 // isHealthy says whether an etcd server has a leader.
@@ -214,19 +196,14 @@ func isHealthy(ctx context.Context, s *servers.Server) error {
 	if err != nil {
 		return err
 	}
-	// A client of its own, whose connections are not kept.
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Do(request)
+	request.Close = true // the connection is not kept
+	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return err
-	}
-	if !strings.Contains(string(text), `"health":"true"`) {
-		return errors.New("it is not healthy")
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("it is not healthy: %s", answer.Status)
 	}
 	return nil
 }

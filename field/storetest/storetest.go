@@ -55,16 +55,6 @@ func Compare(t *testing.T, missing error, store string, locks ...Lock) {
 	if missing != nil {
 		t.SkipNow() // the reason is said once, see Main
 	}
-	all := Scenarios(t, locks...)
-	if !t.Failed() && slices.ContainsFunc(all, func(l generated.Lock) bool {
-		return l.Verdicts != nil
-	}) {
-		generated.CompareResults(t, store, all...)
-	}
-}
-
-// Scenarios are what the locks did; one that -run does not name did nothing.
-func Scenarios(t *testing.T, locks ...Lock) []generated.Lock {
 	all := make([]generated.Lock, len(locks))
 	t.Run("locks", func(t *testing.T) {
 		for i, l := range locks {
@@ -82,7 +72,12 @@ func Scenarios(t *testing.T, locks ...Lock) []generated.Lock {
 			})
 		}
 	})
-	return all
+	// One that -run does not name did nothing.
+	if !t.Failed() && slices.ContainsFunc(all, func(l generated.Lock) bool {
+		return l.Verdicts != nil
+	}) {
+		generated.CompareResults(t, store, all...)
+	}
 }
 
 // Started skips a test whose store is not installed, fails one whose servers did not
@@ -139,12 +134,6 @@ func (p *Packets) Next() (raw []byte, text string, err error) {
 	p.read++
 	return raw, text, nil
 }
-
-// Server is a store's server in the scenarios. It asks for no password.
-type Server struct{ *servers.Server }
-
-// Auth is nobody.
-func (Server) Auth() (user, password string) { return "", "" }
 
 // Addrs are where servers answer.
 func Addrs(all []*servers.Server) (addrs []string) {

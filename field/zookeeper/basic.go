@@ -7,51 +7,30 @@ import (
 )
 
 // Basic is one ephemeral node ([survey]). A release wakes everybody who waits.
-type Basic struct {
-	session *Session
-	path    string
-	name    string
-
-	owner string // of the newest grant
-	in    *link  // of the newest grant
-	held  bool
-	ready bool // the parent is there
-}
+type Basic struct{ handle }
 
 // NewBasic makes an owner of the lock of that name. It sends nothing. A name
 // belongs to one kind of lock: where a queue of that name has been, a Basic waits
 // forever, because the queue's node stays.
 func NewBasic(s *Session, name string) (*Basic, error) {
-	if err := named(s, name); err != nil {
+	h, err := newHandle(s, name)
+	if err != nil {
 		return nil, err
 	}
-	return &Basic{session: s, name: name, path: root + "/" + name}, nil
+	return &Basic{h}, nil
 }
 
 // TryLock makes one attempt. When a reply is lost it asks again, until it knows
 // or the session is lost. After an error no node remains, or one that is deleted
 // as soon as a server answers, or goes with the session.
 func (l *Basic) TryLock(ctx context.Context) (bool, error) {
-	if l.held {
-		return false, hasLocked(l.name)
-	}
-	granted, err := l.try(ctx)
-	if err != nil {
-		return false, l.session.failed(ctx, "acquire", l.name, err)
-	}
-	return granted, nil
+	return l.attempt(ctx, l.try)
 }
 
 func (l *Basic) try(ctx context.Context) (bool, error) {
-	in, err := l.session.begun(ctx)
+	in, err := l.begun(ctx, root)
 	if err != nil {
 		return false, err
-	}
-	if !l.ready {
-		if err := in.under(ctx, root); err != nil {
-			return false, err
-		}
-		l.ready = true
 	}
 	owner := uuid.NewString()
 	made, err := ask(ctx, in, func() (bool, error) {
@@ -67,7 +46,7 @@ func (l *Basic) try(ctx context.Context) (bool, error) {
 	if isClosed(in.lost) {
 		return false, nil // the session was lost on the way
 	}
-	l.owner, l.in, l.held = owner, in, true
+	l.node, l.owner, l.in = l.path, owner, in
 	return true, nil
 }
 
@@ -80,38 +59,11 @@ func (l *Basic) Lock(ctx context.Context) error {
 			return err
 		}
 		in, err := l.session.begun(ctx)
+		if err == nil {
+			err = in.changed(ctx, l.path)
+		}
 		if err != nil {
 			return l.session.failed(ctx, "wait for", l.name, err)
 		}
-		gone, err := in.watch(ctx, l.path)
-		if err != nil {
-			return l.session.failed(ctx, "wait for", l.name, err)
-		}
-		select {
-		case <-gone:
-		case <-in.lost:
-		case <-ctx.Done():
-			return l.session.failed(ctx, "wait for", l.name, ctx.Err())
-		}
 	}
-}
-
-// Unlock deletes the node. It returns ErrNotHeld when this handle has not locked,
-// or when its session was lost. It waits for at most one session timeout on a
-// context of its own, through a short outage, too. After another error the node
-// is deleted as soon as a server answers, or goes with the session.
-func (l *Basic) Unlock(ctx context.Context) error {
-	if !l.held {
-		return notHeld(l.name)
-	}
-	l.held = false
-	return l.session.unlock(ctx, l.in, l.name, l.path, l.owner)
-}
-
-// Lost is closed when the session of the newest grant is gone.
-func (l *Basic) Lost() <-chan struct{} {
-	if l.in == nil {
-		return nil
-	}
-	return l.in.lost
 }

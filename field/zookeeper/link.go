@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"io"
+	"log"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -35,7 +37,7 @@ func (s *Session) beginLocked() error {
 	k := &link{session: s, ready: make(chan struct{}), lost: make(chan struct{}),
 		timeout: s.timeout}
 	conn, _, err := zk.Connect(s.servers, s.timeout, zk.WithDialer(k.dial),
-		zk.WithHostProvider(&round{}), zk.WithLogger(silent{}),
+		zk.WithHostProvider(&round{}), zk.WithLogger(log.New(io.Discard, "", 0)),
 		zk.WithLogInfo(false), zk.WithEventCallback(k.hear))
 	if err != nil {
 		return err
@@ -79,10 +81,6 @@ func (k *link) end() {
 	defer s.mu.Unlock()
 	s.endLocked(k, errors.New("no answer in time"))
 }
-
-type silent struct{}
-
-func (silent) Printf(string, ...any) {}
 
 // hear follows the state of the session. A client that is cut off hears nothing
 // of its end, so it counts: the driver notices after two thirds of the timeout
@@ -230,6 +228,12 @@ func ask[T any](ctx context.Context, k *link, do func() (T, error),
 	return a.value, a.err
 }
 
+// wait is ask where the answer is an error, or none.
+func (k *link) wait(ctx context.Context, do func() error) error {
+	_, err := ask(ctx, k, func() (struct{}, error) { return struct{}{}, do() }, nil)
+	return err
+}
+
 // unanswered says whether no server has answered; whether the request was
 // executed is unknown.
 func unanswered(err error) bool {
@@ -356,10 +360,15 @@ func (k *link) release(ctx context.Context, path, owner string) error {
 	k.session.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 	defer cancel()
-	_, err := ask(ctx, k, func() (struct{}, error) {
-		return struct{}{}, k.drop(path, owner)
+	return k.wait(ctx, func() error { return k.drop(path, owner) })
+}
+
+// children are the names of the nodes below one.
+func (k *link) children(ctx context.Context, path string) ([]string, error) {
+	return ask(ctx, k, func() ([]string, error) {
+		nodes, _, err := k.conn.Children(path)
+		return nodes, err
 	}, nil)
-	return err
 }
 
 // watch returns what is closed, or has an element, when a node has changed; at
@@ -374,4 +383,19 @@ func (k *link) watch(ctx context.Context, path string) (<-chan zk.Event, error) 
 		}
 		return events, err
 	}, nil)
+}
+
+// changed waits until a node has changed or is not there, the link is lost, or ctx ends.
+func (k *link) changed(ctx context.Context, path string) error {
+	events, err := k.watch(ctx, path)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-events:
+	case <-k.lost:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
 }

@@ -51,12 +51,11 @@ func (p *person) dial(kind, addr string, wait time.Duration) (net.Conn, error) {
 	}
 	read, write := io.Pipe()
 	go p.count(read)
-	return &ear{c, write}, nil
+	return &ear{c, io.TeeReader(c, write), write}, nil
 }
 
 // count counts the events that come through a connection, until it ends.
-func (p *person) count(replies *io.PipeReader) {
-	defer replies.Close()
+func (p *person) count(replies io.Reader) {
 	for all := messages(replies, reply); ; {
 		raw, _, err := all.Next()
 		if err != nil {
@@ -71,17 +70,11 @@ func (p *person) count(replies *io.PipeReader) {
 // ear is a connection of which somebody else hears, too.
 type ear struct {
 	net.Conn
-	to *io.PipeWriter
+	both io.Reader
+	to   io.Closer
 }
 
-func (c *ear) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	c.to.Write(b[:n])
-	if err != nil {
-		c.to.Close()
-	}
-	return n, err
-}
+func (c *ear) Read(b []byte) (int, error) { return c.both.Read(b) }
 
 func (c *ear) Close() error {
 	c.to.Close()
@@ -174,7 +167,8 @@ func TestAReleaseOutlastsAShortOutage(t *testing.T) {
 }
 
 // The request was executed, and the connection breaks before the reply has come: the lock is
-// had, or no node is left when its context has ended before.
+// had, or no node is left when its context has ended before. So it is when a waiter gives up,
+// at once: no answer comes any more, and the session still has half a minute.
 func TestALostReplyIsAskedForAgainAndAnAbandonedRequestLeavesNoNode(t *testing.T) {
 	each(t, func(t *testing.T, kind string) {
 		server := startWith(t, longTick)
@@ -186,56 +180,53 @@ func TestALostReplyIsAskedForAgainAndAnAbandonedRequestLeavesNoNode(t *testing.T
 				return err == nil && (first != "") == is
 			}
 		}
+		free := func() {
+			t.Helper()
+			assert.Eventually(t, taken(false), 10*time.Second, time.Millisecond,
+				"its session lives on")
+		}
 		p := owner(t, kind, server, longTimeout)
 		require.NoError(t, p.Lock.Lock(ctx)) // the session, and its nodes, are there
 		require.NoError(t, p.Unlock(ctx))
+		asks := func() (answer chan error, givesUp func()) {
+			asked, give := context.WithCancel(ctx)
+			t.Cleanup(give)
+			answer = make(chan error, 1)
+			go func() { answer <- p.Lock.Lock(asked) }()
+			return answer, func() {
+				t.Helper()
+				give()
+				select {
+				case err := <-answer:
+					require.ErrorIs(t, err, context.Canceled)
+				case <-time.After(5 * time.Second):
+					t.Fatal("it waits for an answer")
+				}
+				p.hears(true)
+			}
+		}
 		for _, gives := range []bool{false, true} {
 			p.hears(false)
-			asked, give := context.WithCancel(ctx)
-			answer := make(chan error, 1)
-			go func() { answer <- p.Lock.Lock(asked) }()
+			answer, givesUp := asks()
 			require.Eventually(t, taken(true), 10*time.Second, time.Millisecond,
 				"the server has executed it")
 			if gives {
-				give()
-				require.ErrorIs(t, <-answer, context.Canceled)
-			}
-			p.hears(true)
-			if !gives {
+				givesUp()
+			} else {
+				p.hears(true)
 				require.NoError(t, <-answer)
 				require.NoError(t, p.Unlock(ctx))
 			}
-			assert.Eventually(t, taken(false), 10*time.Second, time.Millisecond,
-				"its session lives on")
-			give()
+			free()
 		}
-	})
-}
 
-// No answer comes any more, and the session still has half a minute.
-func TestAWaiterGivesUpAtOnce(t *testing.T) {
-	each(t, func(t *testing.T, kind string) {
-		server := startWith(t, longTick)
 		holder := owner(t, kind, server, longTimeout)
-		require.NoError(t, holder.Lock.Lock(within(t, 30*time.Second)))
-		waiter := owner(t, kind, server, longTimeout)
-		ctx, give := context.WithCancel(within(t, 30*time.Second))
-		answer := make(chan error, 1)
-		go func() { answer <- waiter.Lock.Lock(ctx) }()
-		require.Eventually(t, func() bool { return watches(t, server) == 1 },
-			10*time.Second, time.Millisecond, "it waits")
-		waiter.hears(false)
-		give()
-		select {
-		case err := <-answer:
-			require.ErrorIs(t, err, context.Canceled)
-		case <-time.After(5 * time.Second):
-			t.Fatal("it waits for an answer")
-		}
-
-		waiter.hears(true)
-		require.NoError(t, holder.Unlock(within(t, 10*time.Second)))
-		other := owner(t, kind, server, longTimeout)
-		require.NoError(t, other.Lock.Lock(within(t, 10*time.Second)), "its node is gone")
+		require.NoError(t, holder.Lock.Lock(ctx))
+		_, givesUp := asks()
+		watched(t, server, 1, "it waits")
+		p.hears(false)
+		givesUp()
+		require.NoError(t, holder.Unlock(ctx))
+		free()
 	})
 }

@@ -2,11 +2,9 @@ package zookeeper_test
 
 import (
 	"context"
-	"io"
-	"net"
-	"regexp"
+	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,21 +30,12 @@ func people(t *testing.T, kind string, server *servers.Server, n int,
 	return all
 }
 
-// watches is how many watches the server keeps.
-func watches(t *testing.T, server *servers.Server) int {
+// watched waits until the server keeps so many watches, which means what why says.
+func watched(t *testing.T, server *servers.Server, watches int, why string, args ...any) {
 	t.Helper()
-	c, err := net.Dial("tcp", server.Addr())
-	require.NoError(t, err)
-	defer c.Close()
-	_, err = io.WriteString(c, "wchs")
-	require.NoError(t, err)
-	text, err := io.ReadAll(c)
-	require.NoError(t, err)
-	found := regexp.MustCompile(`Total watches:(\d+)`).FindSubmatch(text)
-	require.NotNil(t, found, "%s", text)
-	n, err := strconv.Atoi(string(found[1]))
-	require.NoError(t, err)
-	return n
+	require.Eventually(t, func() bool {
+		return strings.Contains(says(server, "wchs"), fmt.Sprintf("Total watches:%d\n", watches))
+	}, 10*time.Second, time.Millisecond, append([]any{why}, args...)...)
 }
 
 // queue lets a holder and so many waiters queue up, one after the other. served
@@ -63,9 +52,7 @@ func queue(t *testing.T, server *servers.Server, all []*person) (
 				served <- i + 1
 			}
 		}()
-		require.Eventually(t, func() bool {
-			return watches(t, server) == i+1
-		}, 10*time.Second, time.Millisecond, "waiter %d waits", i+1)
+		watched(t, server, i+1, "waiter %d waits", i+1)
 	}
 	return served
 }
@@ -91,10 +78,7 @@ func TestAReleaseWakesEverybodyOrOne(t *testing.T) {
 				require.NoError(t, all[holder].Unlock(t.Context()))
 				holder = <-served
 				if i == 0 {
-					// Every woken waiter comes to rest: it watches again, or holds.
-					require.Eventually(t, func() bool {
-						return watches(t, server) == waiters-1
-					}, 10*time.Second, time.Millisecond)
+					watched(t, server, waiters-1, "each that was woken watches again, or holds")
 					assert.Equal(t, wakes, sum(), "woken by one release")
 				}
 				if fenced, is := all[holder].Lock.(scenarios.Fenced); is {
@@ -153,9 +137,7 @@ func TestTwoHoldWhenSomebodyInTheRecipesQueueGivesUp(t *testing.T) {
 				}
 				return // C has the lock, and A holds it still
 			}
-			require.Eventually(t, func() bool {
-				return watches(t, server) == 1
-			}, 10*time.Second, time.Millisecond, "C watches A's node now")
+			watched(t, server, 1, "C watches A's node now")
 			assert.Empty(t, served)
 			require.NoError(t, all[0].Unlock(t.Context()))
 			assert.Equal(t, 2, <-served)

@@ -17,28 +17,26 @@ import (
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// mode is what a server says that it is: "leader", "follower", or nothing.
-func mode(s *servers.Server) string {
+// says is what a server says to a word of four letters, nothing when it can't be reached.
+func says(s *servers.Server, word string) string {
 	c, err := net.Dial("tcp", s.Addr())
 	if err != nil {
 		return ""
 	}
 	defer c.Close()
-	io.WriteString(c, "srvr")
+	io.WriteString(c, word)
 	text, _ := io.ReadAll(c)
-	_, after, _ := strings.Cut(string(text), "Mode: ")
-	word, _, _ := strings.Cut(after, "\n")
-	return word
+	return string(text)
 }
 
 // leads asks these servers whether one of them leads all others.
 func leads(all []*servers.Server) int {
 	leader, followers := -1, 0
 	for i, s := range all {
-		switch mode(s) {
-		case "leader":
+		switch text := says(s, "srvr"); {
+		case strings.Contains(text, "Mode: leader\n"):
 			leader = i
-		case "follower":
+		case strings.Contains(text, "Mode: follower\n"):
 			followers++
 		}
 	}
@@ -53,7 +51,7 @@ func TestTheLockOutlivesTheLeaderThatGrantedIt(t *testing.T) {
 	defer cancel()
 	// Sessions that outlast an election on a busy machine.
 	const tick, timeout = 3 * time.Second, time.Minute
-	members, err := stores.StartZooKeeperEnsemble(ctx, tick, 3)
+	members, err := stores.StartZooKeeper(ctx, tick, 3)
 	storetest.Started(t, err, members...)
 	storetest.LeaderDies(ctx, t, members, leads, func(kind string) scenarios.Lock {
 		session, err := zookeeper.Open(storetest.Addrs(members), timeout, nil)

@@ -82,10 +82,7 @@ func (l *Recipe) queue(ctx context.Context) (before string, err error) {
 		return "", err
 	}
 	l.node, l.in = path, in
-	nodes, err := ask(ctx, in, func() ([]string, error) {
-		nodes, _, err := in.conn.Children(root)
-		return nodes, err
-	}, nil)
+	nodes, err := in.children(ctx, root)
 	if err != nil {
 		return "", err
 	}
@@ -102,13 +99,11 @@ func (l *Recipe) queue(ctx context.Context) (before string, err error) {
 // Unlock deletes the handle's node, whether it was its turn or not.
 func (l *Recipe) Unlock(ctx context.Context) error {
 	if l.node == "" {
-		return notHeld(l.name)
+		return lock.Failed(ctx, "release", l.name, lock.ErrNotHeld)
 	}
 	path := l.node
 	l.node = ""
-	_, err := ask(ctx, l.in, func() (struct{}, error) {
-		return struct{}{}, l.in.conn.Delete(path, -1)
-	}, nil)
+	err := l.in.wait(ctx, func() error { return l.in.conn.Delete(path, -1) })
 	if errors.Is(err, zk.ErrNoNode) {
 		err = lock.ErrNotHeld
 	}

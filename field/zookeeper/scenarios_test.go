@@ -3,7 +3,10 @@ package zookeeper_test
 import (
 	"context"
 	"errors"
+	"io"
+	"log"
 	"net"
+	"path"
 	"strconv"
 	"strings"
 	"testing"
@@ -85,7 +88,7 @@ func known(kind string, flaws []scenarios.Flaw, not ...scenarios.Feature) storet
 
 // store is a ZooKeeper server in the scenarios.
 type store struct {
-	storetest.Server
+	*servers.Server
 	conn *zk.Conn
 }
 
@@ -93,10 +96,10 @@ type store struct {
 func newStore(t *testing.T, server *servers.Server) *store {
 	t.Helper()
 	conn, _, err := zk.Connect([]string{server.Addr()}, 4*time.Second,
-		zk.WithLogger(silent{}), zk.WithLogInfo(false))
+		zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
-	return &store{storetest.Server{Server: server}, conn}
+	return &store{server, conn}
 }
 
 // Holder is the first node of the lock, and the transaction that made it.
@@ -113,42 +116,43 @@ func (s *store) Holder(_ context.Context, key string) (string, time.Time,
 	return path + " " + strconv.FormatInt(stat.Czxid, 10), time.Time{}, nil
 }
 
+// nodes are those whose name has the key in it, each behind those below it.
+func (s *store) nodes(key string) (paths []string, err error) {
+	all, _, err := s.conn.Children("/locks")
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	for _, node := range all {
+		if !strings.Contains(node, key) {
+			continue
+		}
+		queue, _, _ := s.conn.Children("/locks/" + node)
+		for _, waiter := range append(queue, "") {
+			paths = append(paths, path.Join("/locks", node, waiter))
+		}
+	}
+	return paths, err
+}
+
 // first is the node that has the lock: the lock's own, when it is ephemeral, or
 // the smallest of a queue.
-func (s *store) first(key string) (string, error) {
-	nodes, _, err := s.conn.Children("/locks")
-	if errors.Is(err, zk.ErrNoNode) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	smallest, path := "", ""
-	consider := func(parent, node string) {
-		number := node[max(len(node)-10, 0):]
-		if smallest == "" || number < smallest {
-			smallest, path = number, parent+"/"+node
-		}
-	}
+func (s *store) first(key string) (first string, err error) {
+	nodes, err := s.nodes(key)
+	smallest := ""
 	for _, node := range nodes {
+		rest, its := strings.CutPrefix(node, "/locks/"+key)
+		number := rest[max(len(rest)-10, 0):]
 		switch {
-		case strings.HasPrefix(node, key+"_lock_"):
-			consider("/locks", node)
-		case node == key:
-			queue, _, err := s.conn.Children("/locks/" + node)
-			if err != nil {
-				return "", err
-			}
-			_, stat, err := s.conn.Exists("/locks/" + node)
+		case its && rest == "":
+			_, stat, err := s.conn.Exists(node)
 			if err == nil && stat.EphemeralOwner != 0 {
-				return "/locks/" + node, nil
+				return node, nil
 			}
-			for _, waiter := range queue {
-				consider("/locks/"+node, waiter)
-			}
+		case its && (smallest == "" || number < smallest):
+			smallest, first = number, node
 		}
 	}
-	return path, nil
+	return first, err
 }
 
 func (s *store) Delete(_ context.Context, key string) error {
@@ -160,19 +164,9 @@ func (s *store) Delete(_ context.Context, key string) error {
 }
 
 func (s *store) Tidy(_ context.Context, key string) error {
-	nodes, _, err := s.conn.Children("/locks")
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
-	}
+	nodes, err := s.nodes(key)
 	for _, node := range nodes {
-		if !strings.Contains(node, key) {
-			continue
-		}
-		queue, _, _ := s.conn.Children("/locks/" + node)
-		for _, waiter := range queue {
-			s.conn.Delete("/locks/"+node+"/"+waiter, -1)
-		}
-		s.conn.Delete("/locks/"+node, -1)
+		s.conn.Delete(node, -1)
 	}
 	return err
 }
@@ -182,11 +176,7 @@ func start(t *testing.T) *servers.Server { return startWith(t, tick) }
 
 func startWith(t *testing.T, tick time.Duration) *servers.Server {
 	t.Helper()
-	s, err := stores.StartZooKeeper(context.Background(), tick)
-	storetest.Started(t, err, s)
-	return s
+	one, err := stores.StartZooKeeper(context.Background(), tick, 1)
+	storetest.Started(t, err, one...)
+	return one[0]
 }
-
-type silent struct{}
-
-func (silent) Printf(string, ...any) {}

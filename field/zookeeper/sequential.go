@@ -11,23 +11,18 @@ import (
 // recipes): the smallest number has the lock, and everybody watches the node
 // before its own. A release wakes one, in the order of arrival.
 type Sequential struct {
-	session *Session
-	path    string
-	name    string
-
-	node  string // of the newest grant; "" when nothing is held
+	handle
 	token uint64 // of the newest grant
-	in    *link  // of the newest grant
-	ready bool   // the parent is there
 }
 
 // NewSequential makes an owner of the lock of that name. It sends nothing. Its
 // queue is a node of that name, which stays: a Basic needs another name.
 func NewSequential(s *Session, name string) (*Sequential, error) {
-	if err := named(s, name); err != nil {
+	h, err := newHandle(s, name)
+	if err != nil {
 		return nil, err
 	}
-	return &Sequential{session: s, name: name, path: root + "/" + name}, nil
+	return &Sequential{handle: h}, nil
 }
 
 // TryLock makes one attempt: an owner that isn't the first leaves the queue
@@ -35,29 +30,20 @@ func NewSequential(s *Session, name string) (*Sequential, error) {
 // server answers, or goes with the session. Until then others, and this owner, find
 // the lock taken. The same holds for Lock.
 func (l *Sequential) TryLock(ctx context.Context) (bool, error) {
-	if l.node != "" {
-		return false, hasLocked(l.name)
-	}
-	granted, err := l.queue(ctx, false)
-	if err != nil {
-		return false, l.session.failed(ctx, "acquire", l.name, err)
-	}
-	return granted, nil
+	return l.attempt(ctx, func(ctx context.Context) (bool, error) {
+		return l.queue(ctx, false)
+	})
 }
 
 // Lock waits in the queue until it is the first one, ctx ends, or there is an
 // error. When its session is lost it queues up again.
 func (l *Sequential) Lock(ctx context.Context) error {
-	if l.node != "" {
-		return hasLocked(l.name)
-	}
 	for {
-		granted, err := l.queue(ctx, true)
-		if err != nil {
-			return l.session.failed(ctx, "acquire", l.name, err)
-		}
-		if granted {
-			return nil
+		granted, err := l.attempt(ctx, func(ctx context.Context) (bool, error) {
+			return l.queue(ctx, true)
+		})
+		if granted || err != nil {
+			return err
 		}
 	}
 }
@@ -66,15 +52,9 @@ func (l *Sequential) Lock(ctx context.Context) error {
 // when it may not wait, or when the session was lost on the way.
 func (l *Sequential) queue(ctx context.Context, wait bool) (granted bool,
 	err error) {
-	in, err := l.session.begun(ctx)
+	in, err := l.begun(ctx, l.path)
 	if err != nil {
 		return false, err
-	}
-	if !l.ready {
-		if err := in.under(ctx, l.path); err != nil {
-			return false, err
-		}
-		l.ready = true
 	}
 	path, err := ask(ctx, in, func() (string, error) {
 		return in.enqueue(l.path)
@@ -90,9 +70,7 @@ func (l *Sequential) queue(ctx context.Context, wait bool) (granted bool,
 	defer func() {
 		if !granted {
 			// It goes on when the caller's context has ended.
-			ask(ctx, in, func() (struct{}, error) {
-				return struct{}{}, in.drop(path, "")
-			}, nil)
+			in.wait(ctx, func() error { return in.drop(path, "") })
 		}
 	}()
 	for {
@@ -110,15 +88,8 @@ func (l *Sequential) queue(ctx context.Context, wait bool) (granted bool,
 		}
 		// When it is woken it looks again: the one before may have given up, and
 		// others are before that.
-		events, err := in.watch(ctx, l.path+"/"+before)
-		if err != nil {
+		if err := in.changed(ctx, l.path+"/"+before); err != nil {
 			return false, err
-		}
-		select {
-		case <-events:
-		case <-in.lost:
-		case <-ctx.Done():
-			return false, ctx.Err()
 		}
 	}
 }
@@ -129,10 +100,7 @@ const gone = "gone"
 // before is the node right before one's own in the queue; "" for the first.
 func (l *Sequential) before(ctx context.Context, in *link, node string) (
 	string, error) {
-	nodes, err := ask(ctx, in, func() ([]string, error) {
-		nodes, _, err := in.conn.Children(l.path)
-		return nodes, err
-	}, nil)
+	nodes, err := in.children(ctx, l.path)
 	if err != nil {
 		return "", err
 	}
@@ -157,27 +125,6 @@ func number(node string) uint64 {
 	return n
 }
 
-// Unlock deletes the node. It returns ErrNotHeld when this handle has not locked,
-// or when its session was lost. It waits for at most one session timeout on a
-// context of its own, through a short outage, too. After another error the node
-// is deleted as soon as a server answers, or goes with the session.
-func (l *Sequential) Unlock(ctx context.Context) error {
-	path := l.node
-	l.node = ""
-	if path == "" {
-		return notHeld(l.name)
-	}
-	return l.session.unlock(ctx, l.in, l.name, path, "")
-}
-
 // Token is the number of the newest grant's node, counted from 1: it rises as
 // long as nobody removes the lock's parent node. It is 0 before the first grant.
 func (l *Sequential) Token() uint64 { return l.token }
-
-// Lost is closed when the session of the newest grant is gone.
-func (l *Sequential) Lost() <-chan struct{} {
-	if l.in == nil {
-		return nil
-	}
-	return l.in.lost
-}

@@ -128,39 +128,8 @@ func (s *Session) where() string { return strings.Join(s.servers, ", ") }
 
 // failed wraps an error with what was being done to which lock, and with the
 // servers' addresses.
-func (s *Session) failed(ctx context.Context, doing, name string,
-	err error) error {
-	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
-		err = fmt.Errorf("%w (%w)", cause, err)
-	}
-	return fmt.Errorf("%s %q: %s: %w", doing, name, s.where(), err)
-}
-
-// unlock deletes a node of a lock that is held, see Basic.Unlock.
-func (s *Session) unlock(ctx context.Context, in *link, name, path,
-	owner string) error {
-	if isClosed(in.lost) {
-		return notHeld(name)
-	}
-	err := in.release(ctx, path, owner)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, zk.ErrNoNode), isClosed(in.lost):
-		return notHeld(name)
-	}
-	return s.failed(ctx, "release", name, err)
-}
-
-// notHeld is what an Unlock returns that found nothing of its own.
-func notHeld(name string) error {
-	return fmt.Errorf("release %q: %w", name, lock.ErrNotHeld)
-}
-
-// hasLocked is what a handle says that is asked for a second lock.
-func hasLocked(name string) error {
-	return fmt.Errorf("acquire %q: this handle has locked: unlock it first",
-		name)
+func (s *Session) failed(ctx context.Context, doing, name string, err error) error {
+	return lock.Failed(ctx, doing, name, fmt.Errorf("%s: %w", s.where(), err))
 }
 
 // isClosed says whether a channel is closed; nil is not.
