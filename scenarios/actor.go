@@ -23,7 +23,7 @@ type actor struct {
 	heldSince time.Duration // the first of the acquisitions that are nested now
 	refused   bool          // the newest Lock returned an error
 	asking    bool          // it waits for an answer
-	since     time.Duration // since when its Lock does; 0: it isn't called
+	lockedAt  time.Duration // when Lock was called, while that waits; 0: it doesn't
 	unsure    bool          // the newest was an error
 	failed    bool          // and one was
 	fence     uint64        // the token of the newest grant

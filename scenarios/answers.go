@@ -65,7 +65,7 @@ type asked struct {
 	inside bool // the owner has the lock, as far as it knows
 	owned  bool // the servers had the lock as the actor's process's
 	told   bool // the owner knows that it has lost the lock
-	queued bool // it would read, and nobody writes who has the lock, but one waits to
+	late   bool // a writer came a lease before this reader, and waits
 }
 
 func (a *actor) asks() asked {
@@ -78,14 +78,14 @@ func (a *actor) asks() asked {
 	return now
 }
 
-// writerWaits says whether somebody has waited to write for a lease at a moment, and
-// does still, and nobody has had the lock to write since that moment.
+// writerWaits says whether somebody waits to write who had done so for a lease at a moment,
+// and nobody has written since that moment.
 func (s *S) writerWaits(at time.Duration) (waits bool) {
 	for _, a := range s.actors {
 		if a.grantedAt >= at && a.grantedAt > 0 {
 			return false
 		}
-		waits = waits || a.since > 0 && at-a.since >= lease
+		waits = waits || a.lockedAt > 0 && at-a.lockedAt >= lease
 	}
 	return waits && len(s.Log().Leases()) == 0
 }
@@ -137,9 +137,9 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 			a.suspect(SelfDeadlock, "%s is refused again and again for a lock that the server has"+
 				" as its", a.owner).Told = true
 		}
-		if granted && asked.queued && s.untroubled() && s.writerWaits(asked.at) {
-			a.suspect(Starvation, "%s has asked to read at %.3f s, and passes a writer that has"+
-				" waited for a lease then", a.owner, asked.at.Seconds())
+		if granted && asked.late && s.untroubled() && s.writerWaits(asked.at) {
+			a.suspect(Starvation, "%s asked to read at %.3f s, and is let in before a writer who"+
+				" had waited for a lease then", a.owner, asked.at.Seconds())
 		}
 		if took := s.Now() - asked.at; granted && step.Verb == swarm.TryLock &&
 			s.settings.nodes > 1 && took >= lease*99/100 {

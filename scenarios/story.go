@@ -215,9 +215,9 @@ func (a *actor) calls(ctx context.Context, step swarm.Step) {
 		of.answered(step, asked, granted && err == nil, err)
 	case swarm.Lock, swarm.RLock:
 		asked := of.asks()
-		of.since = asked.at
+		of.lockedAt = asked.at
 		err := of.acquireWith(ctx)
-		of.since = 0
+		of.lockedAt = 0
 		of.answered(step, asked, err == nil, err)
 	case swarm.Unlock, swarm.RUnlock:
 		if of.depth > 0 || step.Anyway {
