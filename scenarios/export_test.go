@@ -21,8 +21,7 @@ func Refusal(build Build, opts ...Option) error {
 var executed = node.NewScripts()
 
 // RunOne runs one scenario and returns its results instead of failing the test.
-func RunOne(t *testing.T, name string, build Build, opts ...Option) (
-	[]Result, error) {
+func RunOne(t *testing.T, name string, build Build, opts ...Option) ([]Result, error) {
 	t.Helper()
 	s, err := configure(build, append(opts, func(s *settings) { s.scripts = executed }))
 	if err != nil {
@@ -67,16 +66,20 @@ func (w World) Shows(flaw Flaw) bool {
 // Again plays a world with another lock.
 func Again(t *testing.T, build Build, w World, opts ...Option) World {
 	t.Helper()
+	return configured(t, build, opts).playWorld(t, build, w.Seed, w.N, w.Story)
+}
+
+func configured(t *testing.T, build Build, opts []Option) *settings {
+	t.Helper()
 	s, err := configure(build, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.playWorld(t, build, w.Seed, w.N, w.Story)
+	return s
 }
 
 // Shortest is the shortest story with a break that may follow from a flaw.
-func Shortest(t *testing.T, build Build, story swarm.Story, flaw Flaw,
-	opts ...Option) swarm.Story {
+func Shortest(t *testing.T, build Build, story swarm.Story, flaw Flaw, opts ...Option) swarm.Story {
 	t.Helper()
 	return swarm.Shrink(story, func(shorter swarm.Story) bool {
 		return Again(t, build, World{Story: shorter}, opts...).Shows(flaw)
@@ -88,16 +91,12 @@ func Shortest(t *testing.T, build Build, story swarm.Story, flaw Flaw,
 func EachWorld(t *testing.T, build Build, n int, hear func(World) (enough bool),
 	opts ...Option) {
 	t.Helper()
-	s, err := configure(build, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := configured(t, build, opts)
 	offers := s.offersOf(t, build)
 	for i := range n {
 		s.forget(i)
 		seed := askedWorlds.seed
-		w := s.playWorld(t, build, seed, i, swarm.New(seed, uint64(i), offers))
-		if hear(w) {
+		if hear(s.playWorld(t, build, seed, i, swarm.New(seed, uint64(i), offers))) {
 			return
 		}
 	}
@@ -114,10 +113,7 @@ func (s settings) playWorld(t *testing.T, build Build, seed uint64, n int,
 // InWorlds is what Run says of the first random worlds of seed 1.
 func InWorlds(t *testing.T, build Build, n int, opts ...Option) (said []string) {
 	t.Helper()
-	s, err := configure(build, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := configured(t, build, opts)
 	s.lock = "TestMyLock"
 	s.inWorlds(t, build, worlds{seed: 1, n: n, of: 1}, func(text string, _ *Result) bool {
 		said = append(said, text)

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -220,8 +218,7 @@ func runs(t *testing.T) map[string]string {
 	for _, rung := range ladder.Rungs {
 		for _, flaw := range rung.Flaws {
 			for _, name := range []string{rung.Name, rung.Parent} {
-				file := path.Join("docs/runs", name, flaw.Scenario,
-					strings.ReplaceAll(flaw.Invariant, " ", "-")+".json")
+				file := recording.RunFile(name, flaw.Scenario, flaw.Invariant)
 				text, err := fs.ReadFile(files, file)
 				if errors.Is(err, fs.ErrNotExist) {
 					continue // a flaw without a run

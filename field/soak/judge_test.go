@@ -91,17 +91,14 @@ func (h *history) end(at int) {
 	h.add(at, Event{Kind: Calm, Worker: everyone})
 	for w := range h.setup.Drivers {
 		h.call(w, at+10*w, at+10*w+5, Probe, at+4000, true, "")
-		h.add(at+1000, Event{Kind: Rest, Worker: w, Base: 20,
-			Count: 20})
+		h.add(at+1000, Event{Kind: Rest, Worker: w, Base: 20, Count: 20})
 	}
 }
 
 // verdict is the judge's. The events come to it in the order of time, and a read
 // with what was written last.
 func (h *history) verdict() verdict {
-	slices.SortStableFunc(h.events, func(a, b Event) int {
-		return int(a.At - b.At)
-	})
+	slices.SortStableFunc(h.events, func(a, b Event) int { return int(a.At - b.At) })
 	value := ""
 	for i := range h.events {
 		switch e := &h.events[i]; e.Kind {
@@ -210,8 +207,7 @@ func TestTheJudge(t *testing.T) {
 		{"explains it by a pause that the process felt", func(h *history) {
 			h.grant(0, 100, "a", 0)
 			h.section(1, 1102, 1200, "b", 0)
-			h.add(1210, Event{Kind: Pause, Worker: 0,
-				For: 200 * time.Millisecond})
+			h.add(1210, Event{Kind: Pause, Worker: 0, For: 200 * time.Millisecond})
 			h.leave(0, 1215, "a")
 		}, nil},
 		{"explains no lost update of a fenced lock", func(h *history) {
@@ -229,8 +225,7 @@ func TestTheJudge(t *testing.T) {
 			h.does(0, 100, Read, "a")
 			h.stopped(0, 150, 2150)
 			h.section(1, 1102, 1200, "b", 2)
-			h.add(2151, Event{Kind: Refused, Op: "write",
-				Goroutine: 1, Key: key, Section: "a", Token: 1})
+			h.add(2151, Event{Kind: Refused, Op: "write", Goroutine: 1, Key: key, Section: "a", Token: 1})
 			h.leave(0, 2160, "a")
 		}, nil},
 		{"finds a token that comes twice", func(h *history) {
@@ -379,15 +374,13 @@ func TestAVerdictSaysWhatAReaderNeeds(t *testing.T) {
 	h.setup.Flaws = []string{"node_restart: two holders",
 		"overrun_overlap: two holders", "nested: orphaned"}
 	assert.Empty(t, documents())
-	h.add(50, Event{Kind: FaultBegin, Op: "flushall",
-		Worker: everyone})
+	h.add(50, Event{Kind: FaultBegin, Op: "flushall", Worker: everyone})
 	assert.Equal(t, "docs/99-a-rung.md (node_restart)", documents())
 	h.setup.Flaws = []string{"slow_get: foreign release"}
 	assert.Equal(t, "docs/99-a-rung.md (slow_get)", documents())
 }
 
-// A long history is judged in a moment: a run of ten minutes has thousands of
-// sections.
+// A long history is judged in a moment: a run of ten minutes has thousands of sections.
 func TestALongHistoryIsJudged(t *testing.T) {
 	locktest.Long(t, "the history has 20,000 sections")
 	h := recorded()

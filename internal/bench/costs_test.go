@@ -100,8 +100,7 @@ func TestTheCostsInTheDocumentAreThoseOfTheCode(t *testing.T) {
 		}
 		rows := costs(t, clients, runs)
 		runs = append(runs, rows)
-		generated.Compare(t, "benchmark.md",
-			fmt.Sprintf("costs of %d", clients), costTable(rows))
+		generated.Compare(t, "benchmark.md", fmt.Sprintf("costs of %d", clients), costTable(rows))
 	}
 	if len(runs) > 3 {
 		generated.Compare(t, "benchmark.md", "growth", growthTable(runs))
@@ -190,11 +189,10 @@ var costFigures = []struct {
 	{"makespan, s", number("seconds")},
 	{"ms a section", perSection("seconds", 1000)},
 	{"in order, %", func(r bench.Row) *float64 {
-		share := r.Number("in_order")
-		if share == nil {
-			return nil
+		if share := r.Number("in_order"); share != nil {
+			return new(100 * *share)
 		}
-		return new(100 * *share)
+		return nil
 	}},
 }
 
@@ -281,25 +279,25 @@ func growth(before, after bench.Row, of func(bench.Row) *float64) *float64 {
 
 // These tests measure what docs/benchmark.md says about polling.
 
-// lesson is a table of one part of the page.
+// lesson is a table of one part of a page.
 type lesson struct {
 	heads []string
 	lines [][]string
 }
 
 func newLesson(t *testing.T, heads ...string) *lesson {
-	locktest.Long(t, "it measures 100 clients for a table of the page")
+	locktest.Long(t, "it measures 100 clients for a table of a page")
 	return &lesson{heads: heads}
 }
 
 func (l *lesson) line(cells ...string) { l.lines = append(l.lines, cells) }
 
 // fresh shows the lesson to who runs it with -v, and holds the page against it.
-func (l *lesson) fresh(t *testing.T, part string) {
+func (l *lesson) fresh(t *testing.T, page, part string) {
 	t.Helper()
 	table := generated.Table(1, l.heads, l.lines)
 	t.Log("\n" + table)
-	generated.Compare(t, "benchmark.md", part, table)
+	generated.Compare(t, page, part, table)
 }
 
 func perSecond(row bench.Row) string {
@@ -312,20 +310,18 @@ func TestAShorterPauseCostsCommandsAndALongerOneTime(t *testing.T) {
 	l := newLesson(t, "longest pause", "acquisitions/s", "commands a section",
 		"wait p50, ms", "wait max, ms")
 	var rows []bench.Row
-	for _, pause := range []time.Duration{1, 2, 5, 10, 20, 50, 100, 200, 500,
-		1000} {
+	for _, pause := range []time.Duration{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000} {
 		row := cost(t, subject(t, "gold"), 100, 0, func(r *bench.Settings) {
 			r.Poll = pause * time.Millisecond
 		})
 		rows = append(rows, row)
 		l.line((pause * time.Millisecond).String(), perSecond(row),
-			row.Show("commands_per_section", 1), wait(row, "p50"),
-			wait(row, "max"))
+			row.Show("commands_per_section", 1), wait(row, "p50"), wait(row, "max"))
 	}
 	first, last := rows[0], rows[len(rows)-1]
 	assert.Greater(t, *first.Number("commands_per_section"), 5**last.Number("commands_per_section"))
 	assert.Greater(t, *first.Number("acquisitions_per_second"), 5**last.Number("acquisitions_per_second"))
-	l.fresh(t, "curve")
+	l.fresh(t, "benchmark.md", "curve")
 }
 
 func TestFixedPausesAfterASimultaneousStartStayInLockstep(t *testing.T) {
@@ -337,32 +333,28 @@ func TestFixedPausesAfterASimultaneousStartStayInLockstep(t *testing.T) {
 			r.FixedPoll = fixed
 		})
 		l.line(map[bool]string{false: "with full jitter", true: "fixed"}[fixed],
-			perSecond(row), row.Show("commands_per_section", 1),
-			wait(row, "p50"), wait(row, "max"))
+			perSecond(row), row.Show("commands_per_section", 1), wait(row, "p50"), wait(row, "max"))
 		speed = append(speed, *row.Number("acquisitions_per_second"))
 	}
 	assert.Greater(t, speed[0], 5*speed[1])
-	l.fresh(t, "lockstep")
+	l.fresh(t, "benchmark.md", "lockstep")
 }
 
 func TestWithTooFewConnectionsTheHolderQueuesBehindItsWaiters(t *testing.T) {
-	l := newLesson(t, "connections", "acquisitions/s", "wait p50, ms",
-		"wait max, ms")
+	l := newLesson(t, "connections", "acquisitions/s", "wait p50, ms", "wait max, ms")
 	var speed []float64
 	for _, pool := range []int{108, 20, 10} {
 		row := cost(t, subject(t, "gold"), 100, pool,
 			func(r *bench.Settings) { r.Poll = 2 * time.Millisecond })
-		l.line(fmt.Sprint(pool), perSecond(row), wait(row, "p50"),
-			wait(row, "max"))
+		l.line(fmt.Sprint(pool), perSecond(row), wait(row, "p50"), wait(row, "max"))
 		speed = append(speed, *row.Number("acquisitions_per_second"))
 	}
 	assert.Greater(t, speed[0], 1.3*speed[1])
 	assert.Greater(t, speed[0], 3*speed[2])
-	l.fresh(t, "pool")
+	l.fresh(t, "benchmark.md", "pool")
 }
 
-func TestInAClosedLoopTheReleaserIsServedAgainAndTheMedianLooksFine(
-	t *testing.T) {
+func TestInAClosedLoopTheReleaserIsServedAgainAndTheMedianLooksFine(t *testing.T) {
 	l := newLesson(t, "row", "turns", "acquisitions/s", "wait p50, ms",
 		"wait max, ms", "jain", "in order, %")
 	for _, name := range []string{"gold", "reentrant/notify"} {
@@ -374,16 +366,15 @@ func TestInAClosedLoopTheReleaserIsServedAgainAndTheMedianLooksFine(
 			if loop > 0 {
 				turns = "for 1 s"
 			}
-			l.line(name, turns, perSecond(row), wait(row, "p50"),
-				wait(row, "max"), row.Show("jain", 3),
-				fmt.Sprintf("%.0f", 100**row.Number("in_order")))
+			l.line(name, turns, perSecond(row), wait(row, "p50"), wait(row, "max"),
+				row.Show("jain", 3), fmt.Sprintf("%.0f", 100**row.Number("in_order")))
 			if name == "gold" && loop > 0 {
 				assert.Less(t, *row.Number("wait_ms.p50"), 1.0, "one round trip: nobody else")
 				assert.Less(t, *row.Number("jain"), 0.95)
 			}
 		}
 	}
-	l.fresh(t, "loop")
+	l.fresh(t, "benchmark.md", "loop")
 }
 
 // process is a go-redis client that no other owner has, so that its owner shares
@@ -408,23 +399,18 @@ func apart(s bench.Subject) bench.Subject {
 // what it is made for. Where each has a process of its own it is no faster than
 // notify. docs/choosing.md has the table.
 func TestACohortIsFastOnlyWhereWaitersShareAProcess(t *testing.T) {
-	locktest.Long(t, "it measures 100 clients six times")
+	l := newLesson(t, "lock", "all in one process", "each in a process of its own")
 	speed := func(s bench.Subject, clients int) float64 {
 		return *cost(t, s, clients, 0, nil).Number("acquisitions_per_second")
 	}
 	serial := speed(subject(t, "serial-limit"), 1)
-	ratios := map[string][2]float64{}
-	var rows [][]string
+	together, each := map[string]float64{}, map[string]float64{}
 	for _, name := range []string{"diamond", "reentrant/notify", "reentrant/cohort"} {
 		s := subject(t, name)
-		r := [2]float64{speed(s, 100) / serial, speed(apart(s), 100) / serial}
-		ratios[name] = r
-		rows = append(rows, []string{name, fmt.Sprintf("%.2f", r[0]),
-			fmt.Sprintf("%.2f", r[1])})
+		together[name], each[name] = speed(s, 100)/serial, speed(apart(s), 100)/serial
+		l.line(name, fmt.Sprintf("%.2f", together[name]), fmt.Sprintf("%.2f", each[name]))
 	}
-	cohort, notify := ratios["reentrant/cohort"], ratios["reentrant/notify"]
-	assert.Greater(t, cohort[0], 1.5*notify[0])
-	assert.Less(t, cohort[1], 1.1*notify[1])
-	generated.Compare(t, "choosing.md", "processes", generated.Table(1, []string{"lock",
-		"all in one process", "each in a process of its own"}, rows))
+	assert.Greater(t, together["reentrant/cohort"], 1.5*together["reentrant/notify"])
+	assert.Less(t, each["reentrant/cohort"], 1.1*each["reentrant/notify"])
+	l.fresh(t, "choosing.md", "processes")
 }

@@ -306,29 +306,29 @@ func TestARedisServerHasAPasswordThatOthersCanNotRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(processes), os.TempDir(), "it looks at nothing")
 	assert.NotContains(t, string(processes), password)
-	configs, err := filepath.Glob(filepath.Join(os.TempDir(), "lockladder-*/redis.conf"))
-	require.NoError(t, err)
-	require.Len(t, configs, 1)
-	assert.Contains(t, readFile(t, configs[0]), password)
-	dir, err := os.Stat(filepath.Dir(configs[0]))
+	file, config := configured(t, os.TempDir())
+	assert.Contains(t, config, password)
+	dir, err := os.Stat(filepath.Dir(file))
 	require.NoError(t, err)
 	assert.Zero(t, dir.Mode()&0o077, "others can look into it")
 
 	temp := t.TempDir()
 	other := child(t, "Redis", temp)
-	configs, err = filepath.Glob(filepath.Join(temp, "lockladder-*/redis.conf"))
-	require.NoError(t, err)
-	require.Len(t, configs, 1)
-	assert.Contains(t, readFile(t, configs[0]), "requirepass ")
-	assert.NotContains(t, readFile(t, configs[0]), password, "each run has another")
+	_, config = configured(t, temp)
+	assert.Contains(t, config, "requirepass ")
+	assert.NotContains(t, config, password, "each run has another")
 	kill(t, other)
 }
 
-func readFile(t *testing.T, path string) string {
+// configured is the one server's file of settings below temp.
+func configured(t *testing.T, temp string) (file, config string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
+	files, err := filepath.Glob(filepath.Join(temp, "lockladder-*/redis.conf"))
 	require.NoError(t, err)
-	return string(text)
+	require.Len(t, files, 1)
+	text, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	return files[0], string(text)
 }
 
 // A start removes what earlier processes have left, and ends their servers. A number

@@ -116,18 +116,16 @@ func (d *drawing) svg() string {
 	for _, client := range d.Clients {
 		color := d.color(client)
 		for _, s := range d.client(client) {
+			color, text := color, s.what
 			switch s.what {
 			case "waits":
-				d.box(s, d.lanes[client], bar, [2]string{"#fff", color[1]},
-					fmt.Sprintf("waits, asks %d×", s.asks), "waits")
+				color[0], text = "#fff", fmt.Sprintf("waits, asks %d×", s.asks)
 			case "paused":
-				d.box(s, d.lanes[client], bar, colors[len(colors)-1],
-					"paused, unaware that its lease has ended", s.what)
+				color, text = colors[len(colors)-1], "paused, unaware that its lease has ended"
 			case "unlocks":
-				d.box(s, d.lanes[client], bar, [2]string{"#fff", color[1]}, s.what)
-			default:
-				d.box(s, d.lanes[client], bar, color, s.what)
+				color[0] = "#fff"
 			}
+			d.box(s, d.lanes[client], bar, color, text, s.what)
 		}
 	}
 	for node := range max(d.Nodes, 1) {
@@ -155,65 +153,56 @@ func (d *drawing) svg() string {
 // client are a client's waits, and the times in which it believes to hold the lock.
 func (d *drawing) client(name string) []span {
 	var all []span
-	inside, asked, asks := false, int64(-1), 0
-	left := int64(-1) // when it left, until its Unlock returns
-	stopped := int64(-1)
-	waited := func(until int64) {
-		if asked >= 0 && until-asked > unimpeded {
-			all = append(all, span{what: "waits", from: asked, to: until, asks: asks})
+	inside, asks := false, 0
+	since := map[string]int64{} // when what is under way began
+	ends := func(what string, until int64) {
+		if from, began := since[what]; began && until-from > unimpeded {
+			all = append(all, span{what: what, from: from, to: until, asks: asks})
 		}
-		asked, asks = -1, 0
-	}
-	paused := func(until int64) {
-		if stopped >= 0 {
-			all = append(all, span{what: "paused", from: stopped, to: until})
-		}
-		stopped = -1
-	}
-	unlocks := func(until int64) {
-		if left >= 0 && until-left > unimpeded {
-			all = append(all, span{what: "unlocks", from: left, to: until})
-		}
-		left = -1
+		delete(since, what)
 	}
 	for _, e := range d.Entries {
 		at, own := e.At, e.Client >= 0 && d.Clients[e.Client] == name
 		is := slices.Contains(d.States[e.State].Inside, name)
+		_, stopped := since["paused"]
 		switch {
 		case is && !inside:
-			waited(at)
+			ends("waits", at)
 			all = append(all, span{what: "holds", from: at, to: d.until})
-		case !is && inside && stopped < 0:
-			all[len(all)-1].to, left = at, at
+		case !is && inside && !stopped:
+			all[len(all)-1].to, since["unlocks"] = at, at
 		}
 		inside = is
+		_, waits := since["waits"]
+		_, unlocks := since["unlocks"]
 		text := d.Texts[e.Text]
 		switch {
 		case !own:
 		case strings.Contains(text, "nlock returns "):
-			unlocks(at)
+			ends("unlocks", at)
 		case strings.Contains(text, " returns "): // an attempt that was refused
-			waited(at)
+			ends("waits", at)
 		case head(text) == "stops":
-			if stopped = at; inside {
+			if since["paused"] = at; inside {
 				all[len(all)-1].to = at
 			}
 		case text == "wakes up":
-			if paused(at); inside {
+			if ends("paused", at); inside {
 				all = append(all, span{what: "holds", from: at, to: d.until})
 			}
 		case text == "dies":
-			asked, asks, left = -1, 0, -1
-		case e.Node >= 0 && !inside && left < 0:
-			if asked < 0 {
-				asked = e.Sent
+			ends("paused", at)
+			clear(since)
+		case e.Node >= 0 && !inside && !unlocks:
+			if !waits {
+				since["waits"], asks = e.Sent, 0
 			}
 			asks++
 		}
 	}
-	waited(d.end())
-	unlocks(d.end())
-	paused(d.end())
+	for _, what := range []string{"waits", "unlocks", "paused"} {
+		ends(what, d.end())
+	}
 	return all
 }
 
