@@ -69,7 +69,7 @@ var _ = in(Crash, "crash_after_first_command", Scenario{
 	s.run(func() {
 		a.at(0)
 		a.try()
-	}, b.comesFree(second, time.Minute, "A died while it took it"))
+	}, b.comesFree(second, time.Minute, "A died while taking it"))
 	s.judge(true, Orphaned)
 })
 

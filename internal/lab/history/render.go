@@ -99,7 +99,7 @@ func Wrap(text string, columns, indent int) (lines []string) {
 }
 
 // Folds are the entries, from one to another, that a picture of a timeline only
-// counts: two or more in a row that repeat what was shown since the lock went to its
+// counts: three or more in a row that repeat what was shown since the lock went to its
 // owner. An entry that is to be kept, and the last, is shown.
 func Folds(entries []*Entry, keep func(i int) bool) (folds [][2]int) {
 	scene, seen, from := "", map[string]bool{}, 0
@@ -113,7 +113,7 @@ func Folds(entries []*Entry, keep func(i int) bool) (folds [][2]int) {
 			continue
 		}
 		seen[kind] = true
-		if i-from > 1 {
+		if i-from > 2 {
 			folds = append(folds, [2]int{from, i - 1})
 		}
 		from = i + 1

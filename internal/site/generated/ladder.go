@@ -33,9 +33,9 @@ func (g *Generator) place(name string) (string, error) {
 	var b strings.Builder
 	arc := rung.Arc.Rungs()
 	if rung.Step > 0 {
-		fmt.Fprintf(&b, "*Step %d of %d to safety: %s.*", rung.Step, len(arc), rung.Idea)
+		fmt.Fprintf(&b, "*Step %d of %d to safety.*", rung.Step, len(arc))
 	} else {
-		fmt.Fprintf(&b, "*%s: %s.*", rung.Arc, rung.Idea)
+		fmt.Fprintf(&b, "*%s.*", rung.Arc)
 	}
 	if rung.Parent != "" {
 		fmt.Fprintf(&b, " Read it beside [%s](%s).", rung.Parent, pageOf(rung.Parent))
