@@ -39,7 +39,7 @@ func Reprice(ctx context.Context, rdb redis.UniversalClient, db database,
 			return err
 		}
 		if n, err := done.RowsAffected(); n == 0 {
-			return cmp.Or(err, lock.ErrLost) // a later holder has been here
+			return cmp.Or(err, lock.ErrLost) // a later holder has been here, or there is no such item
 		}
 	}
 	return nil
