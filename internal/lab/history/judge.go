@@ -42,8 +42,7 @@ func (l *Log) judgeEntry(h *Holding) {
 		return
 	}
 	rival := slices.MinFunc(rivals, func(a, b *Holding) int { return a.weight() - b.weight() })
-	b := l.breaks(TwoHolders, "%s holds the lock, and %s was never told that it lost it",
-		h.Owner, rival.Owner)
+	b := l.breaks(TwoHolders, "%s and %s both believe that they hold the lock", rival.Owner, h.Owner)
 	own := l.endings[h.Client]
 	b.After, b.Apart = cmp.Or(rival.ending(), own), rival.overlaps
 	if rival.Shared {

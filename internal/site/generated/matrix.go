@@ -28,7 +28,7 @@ func (g *Generator) workshop() string {
 			func(s scenarios.Scenario) string { return worst(lock, s) }})
 	}
 	var shown []scenarios.Scenario
-	for _, name := range []string{"mutual_exclusion", "oversell", "crash_holding",
+	for _, name := range []string{"oversell", "cancelled_context", "crash_holding",
 		"crash_after_first_command", "overrun_release", "unlock_not_held", "slow_get",
 		"overrun_overlap", "lost_lease_told", "hung_worker", "paused_holder", "failover"} {
 		shown = append(shown, scenarios.Catalogue[slices.IndexFunc(scenarios.Catalogue,
