@@ -19,7 +19,8 @@
 // every node that is down may cost its timeout at each attempt.
 //
 // New refuses two clients that dial the same address. Two addresses of one
-// server aren't noticed: no attempt is ever granted there.
+// server aren't noticed: it votes once, so fewer failures are survived, and
+// with too few servers nothing is ever granted.
 //
 // Asking takes time, and the first node's lease runs meanwhile. The rest of
 // the lease is the validity: ttl - elapsed - drift. The drift is 1 % of the

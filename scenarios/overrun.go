@@ -46,11 +46,11 @@ var _ = in(Overrun, "paused_holder", Scenario{
 })
 
 var _ = in(Overrun, "late_grant", Scenario{
-	Summary: "The reply of the last command of A's acquire comes at 12 s, and B got" +
-		" the lock at about 10 s: A must not believe that it holds it. Also: the" +
-		" request reaches the server at 11 s and is answered at once; if A" +
-		" doesn't want the lock any more, it must give it back, so that B gets in" +
-		" within 1 s. On several nodes: every node answers after 2.9 s.",
+	Summary: "The reply of the last command of A's acquire comes at 12 s, and B got the" +
+		" lock at about 10 s: A must not believe that it holds it. Also: the request" +
+		" reaches the server at 11 s and is answered at once. If A says that it wasn't" +
+		" granted the lock, it must have given it back: B gets in within 1 s. On several" +
+		" nodes: every node answers after 2.9 s.",
 	Invariants: []string{TwoHolders, Orphaned},
 }, func(s *S) {
 	if s.settings.nodes > 1 {

@@ -178,10 +178,10 @@ var _ = in(Ownership, "late_own_release", Scenario{
 })
 
 var _ = in(Ownership, "failed_unlock", Scenario{
-	Summary: "The connection breaks before the command that frees A's lock is sent, at" +
-		" 4 s. A's Unlock says so, nothing extends the lease any more, and B gets the" +
+	Summary: "The connection breaks before the command that frees A's lock is sent, at 4 s." +
+		" A's Unlock returns an error, nothing extends the lease any more, and B gets the" +
 		" lock when it ends. Also: A unlocks again, and B gets the lock within 1 s. Also: A" +
-		" doesn't, and locks again after more than a lease.",
+		" doesn't unlock again, and can lock again after more than a lease.",
 	Invariants: []string{FalseSuccess, RenewalAfterUnlock, Orphaned},
 	readable:   "the server doesn't show whose lock it is right after a call",
 }, func(s *S) {
@@ -279,9 +279,9 @@ func (a *actor) mustAdmit(err error) {
 
 // compare_twice is slow_release for locks that look first, however often.
 var _ = in(Ownership, "compare_twice", Scenario{
-	Summary: "A unlocks at 1 s. All is executed at once but the command that frees" +
-		" the lock, which reaches the server at 13 s. B got the lock at about" +
-		" 10 s and works until 18 s.",
+	Summary: "A unlocks at 1 s. The command that frees the lock reaches the server at 13 s," +
+		" and any commands before it are executed at once. B got the lock at about 10 s and" +
+		" works until 18 s.",
 	Invariants: []string{ForeignRelease},
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")

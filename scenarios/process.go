@@ -14,12 +14,12 @@ import (
 // farther away than others.
 
 var _ = in(Process, "two_owners_one_process", Scenario{
-	Summary: "A and A2 are owners in one process and share a client. A holds the lock" +
-		" until 6 s. A2 tries at 1 s, and unlocks at 2 s without having the lock; B, in" +
-		" another process, tries at 3 s. Also: A works for 15 s on a lease of 10 s, A2" +
-		" gets the lock at about 10 s, and A unlocks at 15 s. Also: a hook of the" +
-		" clients puts a tenant's name before each key. A's TryLock has no deadline," +
-		" and A works until 5 s. B's Lock at 1 s has one, after 3 s.",
+	Summary: "A and A2 are owners in one process and share a client. A holds the lock until" +
+		" 6 s. A2 tries at 1 s, and unlocks at 2 s without having the lock; B, in another" +
+		" process, tries at 3 s. Also: A works for 15 s on a lease of 10 s, A2 gets the lock" +
+		" at about 10 s, and A unlocks at 15 s. Also: a hook in the clients puts a tenant's" +
+		" name before each key. A takes the lock without a deadline and works until 5 s. B's" +
+		" Lock at 1 s has a deadline, and must go through the hook too.",
 	Invariants: []string{TwoHolders, ForeignRelease},
 	readable:   "the server doesn't show which of a session's owners has the lock",
 }, func(s *S) {

@@ -143,10 +143,10 @@ func (s *S) waitingWriterDies() {
 }
 
 var _ = in(Sharing, "reader_overrun", Scenario{
-	Summary: "A reads, its network is cut from 1 s to 30 s, and its process works on." +
-		" B, which waits to write, is let in at about 10 s and works until 31 s. A is" +
-		" told no later than its lease ends, its RUnlock at 36 s returns ErrNotHeld," +
-		" and what it had sent for its lease lets nobody wait: C writes at 32 s.",
+	Summary: "A reads, its network is cut from 1 s to 30 s, and its process works on. B," +
+		" which waits to write, is let in at about 10 s and works until 31 s. A is told" +
+		" no later than its lease ends, and its RUnlock at 36 s returns ErrNotHeld." +
+		" Renewals of A's that arrive late keep nobody out: C writes at 32 s.",
 	Invariants: []string{NotTold, FalseSuccess, Orphaned},
 }, func(s *S) {
 	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")

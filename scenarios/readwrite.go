@@ -108,9 +108,9 @@ var _ = in(Sharing, "readers_together", Scenario{
 })
 
 var _ = in(Sharing, "writer_excludes", Scenario{
-	Summary: "A writes until 3 s. B tries to read at 1 s, waits to read from 2 s on," +
-		" and is let in within 1 s of A's Unlock. The same with A reading, also where C" +
-		" has read until 0.5 s, and B writing.",
+	Summary: "A writes until 3 s. B tries to read at 1 s, waits to read from 2 s on, and" +
+		" is let in within 1 s of A's Unlock. Also: A reads and B wants to write. Also:" +
+		" the same, and C has read until 0.5 s.",
 	Invariants: []string{TwoHolders, LateWakeUp},
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
@@ -147,9 +147,8 @@ func (s *S) excludes(a *actor, inside func() bool, b *actor, others ...func()) {
 }
 
 var _ = in(Sharing, "upgrade", Scenario{
-	Summary: "A reads, alone, and asks for the write lock: it must be told within 5 s" +
-		" whether it has it. Also: A and B read, both ask, and one of them must be" +
-		" told.",
+	Summary: "A reads, alone, and asks for the write lock: within 5 s it must get it or" +
+		" be refused. Also: A and B read, both ask, and one of them must be answered.",
 	Invariants: []string{SelfDeadlock, TwoHolders},
 }, func(s *S) {
 	s.upgrades("A")

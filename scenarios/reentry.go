@@ -101,10 +101,10 @@ func (s *S) follows(before, token uint64) bool {
 }
 
 var _ = in(Reentrant, "lost_reply", Scenario{
-	Summary: "B takes the lock and releases it. Then A's acquire is executed and" +
-		" its reply is lost (of several nodes: on one). If the first attempt was" +
-		" not granted, A locks again with a deadline of 5 s. A unlocks once; B" +
-		" tries. The token is the granted one.",
+	Summary: "B takes the lock and releases it. Then A's acquire is executed and its" +
+		" reply is lost (on several nodes: one of the replies). If A's first attempt" +
+		" isn't granted, A locks again with a deadline of 5 s. It unlocks once, and then" +
+		" B gets the lock. A's fencing token is the one after B's.",
 	Invariants: []string{SelfDeadlock, Orphaned, WrongToken, FalseSuccess},
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
@@ -213,9 +213,9 @@ var _ = in(Reentrant, "failed_inner_unlock", Scenario{
 })
 
 var _ = in(Reentrant, "held_token", Scenario{
-	Summary: "A takes the lock and asks for it again at 1 s, with TryLock through the" +
-		" same handle, and is refused. The lock that A holds is the same as" +
-		" before: it is renewed, where it would be, and A can release it.",
+	Summary: "A takes the lock and asks for it again at 1 s, with TryLock through the same" +
+		" handle, and is refused. That changes nothing for A's lock: its renewals go on, if" +
+		" it has any, and A can release it.",
 	Invariants: []string{TwoHolders, FalseSuccess},
 	readable:   "the server doesn't show whose lock it is right after a call",
 }, func(s *S) {
@@ -243,11 +243,11 @@ var _ = in(Reentrant, "held_token", Scenario{
 })
 
 var _ = in(Reentrant, "refused_by_itself", Scenario{
-	Summary: "A's acquire is executed and its reply is lost. A locks again, and must" +
-		" have the lock within a lease: what it left behind may refuse it for no" +
-		" longer. Also: the server then evicts every key but the lock's own. Also:" +
-		" A is granted the lock too late (on several nodes: each answers after" +
-		" 2.9 s), and the release of it never reaches the server.",
+	Summary: "A's acquire is executed and its reply is lost. A locks again: what the" +
+		" first attempt left behind may keep it out for one lease, and no longer. Also:" +
+		" the server then evicts every key but the lock's own. Also: A is granted the" +
+		" lock too late (on several nodes: each answers after 2.9 s), and the release of" +
+		" it never reaches the server.",
 	Invariants: []string{SelfDeadlock},
 }, func(s *S) {
 	s.leavesBehind(false)

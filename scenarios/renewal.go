@@ -96,12 +96,12 @@ func (s *S) losesLock(a *actor) {
 }
 
 var _ = in(Loss, "second_grant", Scenario{
-	Summary: "A takes the lock and unlocks at 2 s, and once more at 2.5 s. It locks again at 3 s" +
-		" through the same handle and works for 8 s, or for 20 s where the lease is" +
-		" renewed. B waits from 4 s on, and is not let in before A unlocks. Also: an" +
-		" operator deletes the lock's key just after a renewal, and A unlocks half a lease" +
-		" later. A2, in its process, takes the lock and releases it, and A goes on as" +
-		" before.",
+	Summary: "A takes the lock, unlocks at 2 s, and unlocks once more at 2.5 s. It locks" +
+		" again at 3 s through the same handle and works for 8 s, or for 20 s where the" +
+		" lease is renewed. B waits from 4 s on, and is not let in before A unlocks. Also:" +
+		" an operator deletes the lock's key just after a renewal, and A unlocks half a" +
+		" lease later. A2, in A's process, takes the lock and releases it. Then A locks" +
+		" again and works as above.",
 	Invariants: []string{TwoHolders, Unavailable},
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
@@ -227,10 +227,10 @@ func (s *S) renewalThenUnlock(renewal lab.Fault) {
 
 var _ = in(Loss, "renewal_reacquires", Scenario{
 	Summary: "A's key vanishes while A works. B locks and unlocks before A's next" +
-		" renewal: the key stays free. Also: B still holds the lock when A's" +
-		" renewal comes, and B's lock and lease are untouched. Also: the key" +
-		" vanishes during A's second renewal, of which the command that extends the" +
-		" lease reaches the server when B has the lock.",
+		" renewal, which must leave the key free. Also: B still holds the lock when A's" +
+		" renewal comes, and the renewal must leave B's lock and lease as they are. Also:" +
+		" the key vanishes in the middle of A's second renewal, and its command that" +
+		" extends the lease comes when B has the lock.",
 	Invariants: []string{Orphaned, ForeignRenewal},
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
@@ -331,10 +331,10 @@ func (s *S) vanishes(script func(), b *actor, works func()) {
 }
 
 var _ = in(Loss, "partitioned_holder", Scenario{
-	Summary: "A's network is cut from 1 s to 30 s, and its process works on. B gets" +
-		" the lock at about 10 s. A is told no later than its lease ends at the" +
-		" server, although the reply to its acquire took 15 ms. Also: the" +
-		" network is cut at 5 s, and the reply to a renewal took so long.",
+	Summary: "A's network is cut from 1 s to 30 s, and its process works on. B gets the" +
+		" lock at about 10 s. A is told no later than its lease ends at the server," +
+		" although the reply to its acquire took 15 ms. Also: the network is cut at 5 s," +
+		" and it is the reply to a renewal that took 15 ms.",
 	Invariants: []string{NotTold},
 	features:   []Feature{LossNotices},
 }, func(s *S) {

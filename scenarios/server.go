@@ -147,10 +147,10 @@ var _ = in(Server, "client_clock_skew", Scenario{
 })
 
 var _ = in(Server, "nodes_down", Scenario{
-	Summary: "Of five nodes, two are down, then three; each time they refuse" +
-		" connections, and again they accept them and never answer. A lock on a" +
-		" single node: it is down. With a majority the lock works. Without, it" +
-		" refuses in bounded time and leaves nothing behind.",
+	Summary: "Of five nodes, two are down, then three: first they refuse connections," +
+		" then they accept them and never answer. (If the lock uses one node, that one" +
+		" refuses connections.) With a majority the lock works. Without one it refuses in" +
+		" bounded time and leaves nothing behind.",
 	Invariants: []string{Unavailable, TwoHolders, Hangs, Orphaned},
 	own:        true,
 }, func(s *S) {
@@ -379,9 +379,9 @@ const aReplica = "READONLY You can't write against a read only replica."
 var _ = in(Server, "error_replies", Scenario{
 	Summary: "The servers answer all that A sends from 2 s to 3 s with the error READONLY. A" +
 		" has the lock, and its Unlock returns neither nil nor ErrNotHeld. Also: they answer" +
-		" B so, which waits, and makes at most 50 attempts a second. Also, where the" +
-		" lease is renewed: they answer A so from 4 s on, and A works until 20 s. It must" +
-		" be told before its lease ends and B has the lock.",
+		" B with it while it waits, and it makes at most 50 attempts a second. Also, where" +
+		" the lease is renewed: they answer A with it from 4 s on, and A works until 20 s." +
+		" It must be told before its lease ends and B has the lock.",
 	Invariants: []string{FalseSuccess, BusyWaiting, TwoHolders},
 	exact:      "a server that is no replica doesn't answer so",
 	readable:   "the store isn't Redis, and has other errors",

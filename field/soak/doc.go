@@ -20,11 +20,11 @@
 //     before the call.
 //   - Lost update: the sections of a key could have taken place in the storage one
 //     after the other. Porcupine, a linearizability checker, decides.
-//   - Token not rising: a later grant has a higher fencing token.
-//   - Late return: every call returns within its deadline plus one second. With
+//   - Wrong token: a later grant has a higher fencing token.
+//   - Hangs: every call returns within its deadline plus one second. With
 //     go-redis's defaults a command in flight doesn't see the deadline, and it is
 //     six seconds. The worker writes the stacks of calls that are overdue.
-//   - Not to be had: after the faults each process gets each key within two leases
+//   - Unavailable: after the faults each process gets each key within two leases
 //     and two pauses between attempts.
 //   - Left behind: goroutines of idle workers, subscriptions, connections,
 //     processes, and keys without a TTL, but for the counters of fencing tokens.

@@ -11,12 +11,12 @@ import (
 
 // The invariants.
 const (
-	twoHolders = "two holders"      // two owners believed they held a key
-	lostUpdate = "lost update"      // a section overwrote what it had not read
-	oldToken   = "token not rising" // a later grant has no higher fencing token
-	lateReturn = "late return"      // a call overran its deadline
-	notHad     = "not to be had"    // a key was not to be had after the faults
-	leftBehind = "left behind"      // goroutines, connections, processes, keys
+	twoHolders = "two holders" // two owners believed they held a key
+	lostUpdate = "lost update" // a section overwrote what it had not read
+	oldToken   = "wrong token" // a later grant has no higher fencing token
+	lateReturn = "hangs"       // a call overran its deadline
+	notHad     = "unavailable" // a key was not to be had after the faults
+	leftBehind = "left behind" // goroutines, connections, processes, keys
 )
 
 // The delays that are tolerated, because a process can't see them itself.

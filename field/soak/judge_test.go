@@ -365,7 +365,7 @@ func TestAVerdictSaysWhatAReaderNeeds(t *testing.T) {
 	h.verdict().Write(&b)
 	for _, wanted := range []string{"VIOLATED, seed 42", "two holders at",
 		"first and second believed they held stock", "for 50ms",
-		"fault    late replies", "documented on no page",
+		"fault    late replies", "not a documented flaw",
 		"again: soak -seed 42 -only late", "lost update at"} {
 		assert.Contains(t, b.String(), wanted)
 	}

@@ -55,9 +55,9 @@ func TestAWrongLockIsCaught(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ faults, last, breaks string }{
 		"lease_from_reply": {"delay", "20s", "two holders|lost update"},
-		"deaf_waiter":      {"pause-all", "10s", "late return"},
+		"deaf_waiter":      {"pause-all", "10s", "hangs"},
 		"no_lease":         {"kill", "10s", "left behind"},
-		"early_token":      {"stop", "10s", "token not rising"},
+		"early_token":      {"stop", "10s", "wrong token"},
 	} {
 		lock := "wrong/" + name
 		t.Run(name, func(t *testing.T) {

@@ -70,7 +70,7 @@ func (v verdict) writeViolations(w io.Writer) {
 		if one.Documents != "" {
 			fmt.Fprintf(w, "documented in %s\n", one.Documents)
 		} else {
-			fmt.Fprintln(w, "documented on no page")
+			fmt.Fprintln(w, "not a documented flaw")
 		}
 		skipped := len(one.Excerpt) - lines
 		for i, e := range one.Excerpt {
