@@ -136,8 +136,8 @@ func (s *S) takeOver(late int) (commands int) {
 
 var _ = in(Exclusion, "born_together", Scenario{
 	Summary: "A and B are built at the same instant, in two processes. A takes the" +
-		" lock, and B is refused. B, which holds nothing, unlocks, and A's lock is" +
-		" still there. (Where C's unlock frees it as well, that is unlock_not_held.)",
+		" lock, and B is refused. C and then B, which hold nothing, unlock, and A's lock is" +
+		" still there. (If C can free it, that counts in unlock_not_held only.)",
 	Invariants: []string{TwoHolders, ForeignRelease},
 	exact:      "real processes don't build their locks at the same instant",
 }, func(s *S) {
