@@ -20,7 +20,7 @@ type Job struct {
 }
 
 // token arises only where a grant has a fencing token.
-const token = "lost_reply: wrong token"
+const token = "tokens_rise: wrong token"
 
 // Jobs are all of them, in the order of the page. What the first one needs, every job
 // does: no client locks the others out forever, and none releases another client's lock.
@@ -40,8 +40,8 @@ var Jobs = []Job{
 	{Name: "It may take longer, and a holder that is cut off must learn of it" +
 		" in time", After: 3, Needs: []string{"partitioned_holder"}},
 	{Name: "A process may be paused, and nothing stale may be written; the" +
-		" storage can check a number", After: 1, Needs: []string{"paused_holder"},
-		Token: true},
+		" storage can check a number", After: 1, Needs: []string{"paused_holder",
+		"lost_reply: wrong token"}, Token: true},
 	{Name: "A server may be replaced by a copy that lags", After: 1,
 		Needs: []string{"failover: two holders"}},
 	{Name: "A server may restart", After: 1, Needs: []string{"node_restart"}},

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
