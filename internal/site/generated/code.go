@@ -119,7 +119,7 @@ func challenge(_ *Generator, number string) (string, error) {
 		fmt.Fprintf(&b, "- **%s**. %s", s.Name, s.Summary)
 		for _, f := range flaws.Of(c.Rung) {
 			if f.Scenario == name {
-				fmt.Fprintf(&b, " (%s breaks this, too: *%s* isn't counted.)", c.Rung, f.Invariant)
+				fmt.Fprintf(&b, " (%s breaks *%s* here, so it isn't counted.)", c.Rung, f.Invariant)
 			}
 		}
 		b.WriteString("\n")
