@@ -135,9 +135,9 @@ func (s *S) takeOver(late int) (commands int) {
 }
 
 var _ = in(Exclusion, "born_together", Scenario{
-	Summary: "A and B are built at the same instant, in two processes. A takes the lock," +
-		" and B is refused. B unlocks all the same, and A's lock must still be there. (If" +
-		" C, built at another time, can free it too, that is unlock_not_held.)",
+	Summary: "A and B are built at the same instant, in two processes. A takes the" +
+		" lock, and B is refused. C and then B, which hold nothing, unlock, and A's lock is" +
+		" still there. (If C can free it, that counts in unlock_not_held only.)",
 	Invariants: []string{TwoHolders, ForeignRelease},
 	exact:      "real processes don't build their locks at the same instant",
 }, func(s *S) {

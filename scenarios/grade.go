@@ -204,7 +204,7 @@ func (g Grade) Sentences(name string) (all []string) {
 		what []string
 	}{
 		{"Beyond its rung it has", g.Beyond},
-		{"It also breaks, as its rung does not:", g.Besides},
+		{"Unlike that rung, it also breaks:", g.Besides},
 		{"Not judged on real servers:", g.Unknown},
 	} {
 		if rest.what != nil {
@@ -324,7 +324,7 @@ func (s Scenario) fixed(invariant string) bool {
 type Challenge struct {
 	Rung      string
 	Scenarios []string // to run, in the order of the catalogue
-	New       []string // those of them that the step below doesn't have
+	New       []string // those that the step below doesn't have, and real servers can run
 
 	step int
 }
@@ -343,7 +343,8 @@ func Challenges() (all []Challenge) {
 			}
 		}
 		c.New = slices.DeleteFunc(slices.Clone(c.Scenarios), func(name string) bool {
-			return slices.Contains(below, name)
+			s, _ := Find(name)
+			return s.exact != "" || slices.Contains(below, name)
 		})
 		all = append(all, c)
 	}

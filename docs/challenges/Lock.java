@@ -39,7 +39,7 @@ class Lock {
     return 1;
   }
 
-  /** Releases the lock: false says that it was not this owner's. */
+  /** Releases the lock. Returns false if it was not this owner's. */
   boolean unlock() throws IOException {
     return true;
   }

@@ -22,17 +22,17 @@ export class Lock {
     Object.assign(this, { redis, key, lease, nodeTimeout });
   }
 
-  /** Makes one attempt. True is granted, and so is a number: the fencing token. */
+  /** Makes one attempt. Returns true if granted, or the fencing token. */
   async tryLock() {
     return true;
   }
 
-  /** Releases the lock. False says that it was not this owner's. */
+  /** Releases the lock. Returns false if it was not this owner's. */
   async unlock() {
     return true;
   }
 
-  /** Call this when the lease of a grant is gone before unlock. It is replaced. */
+  /** Call this when the lease is gone before unlock. serve puts its own in place. */
   lost() {}
 }
 

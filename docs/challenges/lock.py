@@ -28,15 +28,15 @@ class Lock:
         self.node_timeout = node_timeout  # how long one server of several may take
 
     def try_lock(self):
-        """Make one attempt. True is granted, and so is a number: the fencing token."""
+        """Make one attempt. Return True if granted, or the fencing token."""
         return True
 
     def unlock(self):
-        """Release the lock. False says that it was not this owner's."""
+        """Release the lock. Return False if it was not this owner's."""
         return True
 
     def lost(self):
-        """Call this when the lease of a grant is gone before unlock. It is replaced."""
+        """Call this when the lease is gone before unlock. `serve` puts its own in place."""
 
 
 class Redis:

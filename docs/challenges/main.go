@@ -31,7 +31,7 @@ func (l *myLock) Lock(ctx context.Context) error {
 	return lock.Poll(ctx, l.Key, options, l.TryLock)
 }
 
-// Unlock releases it: lock.ErrNotHeld says that it was not this owner's.
+// Unlock releases it. It returns lock.ErrNotHeld if it was not this owner's.
 func (l *myLock) Unlock(context.Context) error { return nil }
 
 func main() {

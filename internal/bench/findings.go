@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -68,19 +69,31 @@ func wokenOrPolling(rows []Row) string {
 	if len(woken) == 0 || len(polling) == 0 {
 		return ""
 	}
-	slowest, fastest := extremes(woken, Row.speed)
 	_, best := extremes(polling, Row.speed)
-	switch {
-	case slowest.faster(best):
-		return fmt.Sprintf("%s, whose waiters are woken by a message, took the lock %s times"+
-			" as often as %s, the fastest that polls.", names(rows, woken...),
-			span(slowest.speed()/best.speed(), fastest.speed()/best.speed()), names(rows, best))
-	case best.faster(fastest):
-		return fmt.Sprintf("%s, which polls, took the lock %s times as often as %s, whose"+
-			" waiters are woken by a message.", names(rows, best),
-			digits3(best.speed()/fastest.speed()), names(rows, fastest))
+	if times := apart(woken, polling); times > 0 {
+		return fmt.Sprintf("%s, whose waiters are woken by a message, took the lock at least"+
+			" %s times as often as any that polls.", names(rows, woken...), digits3(times))
+	}
+	if times := apart([]Row{best}, woken); times > 0 {
+		return fmt.Sprintf("%s, which polls, took the lock at least %s times as often as any"+
+			" whose waiters are woken by a message.", names(rows, best), digits3(times))
 	}
 	return ""
+}
+
+// apart is how many times as fast as every slow row each fast one is at least. It is 0
+// when one of them isn't clearly faster.
+func apart(fast, slow []Row) float64 {
+	times := math.Inf(1)
+	for _, f := range fast {
+		for _, s := range slow {
+			if !f.faster(s) {
+				return 0
+			}
+			times = min(times, f.atLeast(s))
+		}
+	}
+	return times
 }
 
 // fastAndWrong names the rows that lost updates.
@@ -110,8 +123,8 @@ func tooNoisy(rows []Row) string {
 	default:
 		which = names(rows, noise...)
 	}
-	return fmt.Sprintf("Too noisy to compare (± %d %% or more, or fewer than %d rounds): %s."+
-		" A computer that does nothing else helps, and so do more -rounds.", noisy, fewest, which)
+	return fmt.Sprintf("Too noisy to compare closely (± %d %% or more, or fewer than %d rounds):"+
+		" %s. A computer that does nothing else helps, and so do more -rounds.", noisy, fewest, which)
 }
 
 // fewest is how many rounds can be compared with others.
@@ -148,14 +161,6 @@ func (r Row) short(all []Row) string {
 		}
 	}
 	return path.Base(r.Name())
-}
-
-// span is a range of numbers, or the one that both ends are written as.
-func span(from, to float64) string {
-	if a, b := digits3(from), digits3(to); a != b {
-		return a + " to " + b
-	}
-	return digits3(from)
 }
 
 // digits3 is a number with three digits, and a space before the last three of more.

@@ -20,7 +20,7 @@ type Job struct {
 }
 
 // token arises only where a grant has a fencing token.
-const token = "lost_reply: wrong token"
+const token = "tokens_rise: wrong token"
 
 // Jobs are all of them, in the order of the page. What the first one needs, every job
 // does: no client locks the others out forever, and none releases another client's lock.
@@ -40,8 +40,8 @@ var Jobs = []Job{
 	{Name: "It may take longer, and a holder that is cut off must learn of it" +
 		" in time", After: 3, Needs: []string{"partitioned_holder"}},
 	{Name: "A process may be paused, and nothing stale may be written; the" +
-		" storage can check a number", After: 1, Needs: []string{"paused_holder"},
-		Token: true},
+		" storage can check a number", After: 1, Needs: []string{"paused_holder",
+		"lost_reply: wrong token"}, Token: true},
 	{Name: "A server may be replaced by a copy that lags", After: 1,
 		Needs: []string{"failover: two holders"}},
 	{Name: "A server may restart", After: 1, Needs: []string{"node_restart"}},
@@ -150,7 +150,8 @@ func (c Candidate) Fits(job Job) bool {
 	return true
 }
 
-// choices is the decision table: for each job and each store the lock to take.
+// choices is the decision table: for each job and each store the locks that fit, the
+// fastest first.
 func (g *Generator) choices() string {
 	head := []string{"the job"}
 	for _, store := range stores {
@@ -160,37 +161,17 @@ func (g *Generator) choices() string {
 	for i, job := range Jobs {
 		row := []string{fmt.Sprintf("%d. %s", i+1, job.Name)}
 		for _, store := range stores {
-			row = append(row, choice(g.fastest(func(c Candidate) bool {
+			var names []string
+			for _, c := range g.fastest(func(c Candidate) bool {
 				return c.Store == store.name && c.Fits(job)
-			})))
+			}) {
+				names = append(names, c.Name)
+			}
+			row = append(row, cmp.Or(strings.Join(names, ", "), "none"))
 		}
 		rows = append(rows, row)
 	}
 	return Table(len(head), head, rows)
-}
-
-// choice is the fastest one, or one on fewer servers of which some round was as fast
-// as a round of the fastest, and how many others there are. The fastest comes first.
-func choice(fitting []Candidate) string {
-	if len(fitting) == 0 {
-		return "none"
-	}
-	best, slowest := fitting[0], slices.Min(fitting[0].Cost.Ratios())
-	for _, c := range fitting {
-		if slices.Max(c.Cost.Ratios()) >= slowest &&
-			c.Cost.Count("nodes") < best.Cost.Count("nodes") {
-			best = c
-		}
-	}
-	others := ""
-	switch n := len(fitting) - 1; n {
-	case 0:
-	case 1:
-		others = "; 1 other"
-	default:
-		others = fmt.Sprintf("; %d others", n)
-	}
-	return best.Name + ", " + best.Cost.Show("ratio_to_serial", 2) + others
 }
 
 // fastest are the measured ones that are shown, the fastest first.
@@ -230,8 +211,10 @@ func (g *Generator) costs() string {
 
 // where names the machine of the measured run.
 func (g *Generator) where() string {
-	env, row := g.run.Env, g.run.Rows[0]
-	return fmt.Sprintf("%d clients at one instant, %d rounds; Redis %s, %s %s/%s,"+
-		" %v CPUs (%s), commit %s.\n", row.Count("table_clients"), len(row.Rounds),
+	env, rows := g.run.Env, g.run.Rows
+	rounds := func(a, b bench.Row) int { return cmp.Compare(len(a.Rounds), len(b.Rounds)) }
+	return fmt.Sprintf("%d clients at one instant, %d to %d rounds of each row; Redis %s, %s %s/%s,"+
+		" %v CPUs (%s), commit %s.\n", rows[0].Count("table_clients"),
+		len(slices.MinFunc(rows, rounds).Rounds), len(slices.MaxFunc(rows, rounds).Rounds),
 		*env.ServerVersion, env.Go, env.OS, env.Arch, env.CPUs, *env.CPU, *env.Commit)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lockladder/lockladder/internal/flaws"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/lock"
@@ -115,7 +116,13 @@ func challenge(_ *Generator, number string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "- **%s**. %s\n", s.Name, s.Summary)
+		fmt.Fprintf(&b, "- **%s**. %s", s.Name, s.Summary)
+		for _, f := range flaws.Of(c.Rung) {
+			if f.Scenario == name {
+				fmt.Fprintf(&b, " (%s breaks *%s* here, so it isn't counted.)", c.Rung, f.Invariant)
+			}
+		}
+		b.WriteString("\n")
 	}
 	return b.String(), nil
 }

@@ -48,13 +48,17 @@ func (l Lock) Grade() scenarios.Grade {
 	return scenarios.GradeOf(verdicts)
 }
 
-// grades is a table of where the locks of docs/results/NAME.json stand.
-func grades(name string) func(*Generator, string) (string, error) {
+// grades is a table of where those locks of docs/results/NAME.json stand whose names begin
+// like that.
+func grades(name, begins string) func(*Generator, string) (string, error) {
 	return func(g *Generator, _ string) (string, error) {
 		locks, err := Kept(g.root, name)
 		var b strings.Builder
 		fmt.Fprint(&b, "| lock | stands on | to reach the next | beyond its rung |\n|---|---|---|---|\n")
 		for _, l := range locks {
+			if !strings.HasPrefix(l.Name, begins) {
+				continue
+			}
 			grade, next := l.Grade(), ""
 			if len(grade.Next) > 0 {
 				next = fmt.Sprintf("%s: %s", grade.Next[0].Rung, grade.Next[0].Asks())

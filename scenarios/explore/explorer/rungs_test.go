@@ -282,7 +282,7 @@ func TestHowRarelyAScheduleReleasesAForeignLock(t *testing.T) {
 	locktest.Long(t, "it walks three graphs")
 	t.Parallel()
 	var b strings.Builder
-	fmt.Fprint(&b, "| rung | schedules | that release a foreign lock | share |"+
+	fmt.Fprint(&b, "| rung | schedules | that release another's lock | share |"+
 		" a random scheduler meets one in |\n|---|--:|--:|--:|--:|\n")
 	for _, name := range []string{"gold", "platinum", "diamond"} {
 		report := explore.Run(t, locktest.Find(t, name).Build, explore.Bounds{Expiries: 1,
