@@ -276,7 +276,7 @@ func (s *S) triesTwice(a *actor, between func()) {
 		a.at(0)
 		granted, _ := a.try()
 		between()
-		if granted || a.enterAgain(lease+second) {
+		if granted || a.enterAgain(lease+s.patience(second)) {
 			a.release()
 		}
 	})
