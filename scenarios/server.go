@@ -30,7 +30,7 @@ var _ = in(Server, "failover", Scenario{
 		a.at(700*time.Millisecond, func() bool { return tried })
 		if a.fenced() && b.has() {
 			stale = true
-			a.write(storage, 98, storage.Version())
+			a.write(storage, 99, storage.Version())
 		}
 		a.at(3 * second)
 		a.release()
