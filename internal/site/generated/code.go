@@ -109,8 +109,11 @@ func challenge(_ *Generator, number string) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nWhen you are done, the check ends with\n\n    Challenge %d passed: your lock"+
 		" stands on %s.\n\n", n, c.Rung)
-	fmt.Fprintln(&b, "It runs what the challenges before it ran, and these scenarios:")
-	fmt.Fprintln(&b)
+	fmt.Fprint(&b, "It runs ")
+	if above := flaws.Safety[n-1].Above; above >= 0 {
+		fmt.Fprintf(&b, "what challenge %d ran, and ", above+1)
+	}
+	fmt.Fprint(&b, "these scenarios:\n\n")
 	for _, name := range c.New {
 		s, err := scenarios.Find(name)
 		if err != nil {
