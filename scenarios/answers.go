@@ -257,7 +257,8 @@ func (a *actor) mustHaveFreed(called call, err error) {
 		a.failed = a.failed || err != nil && !errors.Is(err, lock.ErrNotHeld)
 		alone := !s.shared(a.Name) && s.settings.nodes == 1
 		if lost := a.lost(); a.writes.depth+a.reads.depth == 0 && err == nil &&
-			(!closed(lost) || !called.lost && !s.settings.story.Nests()) {
+			(!closed(lost) || !called.lost && !s.settings.story.Nests() &&
+				s.Now()-called.at < lease/10) { // in a longer call the lease may end
 			a.left = lost
 		}
 		switch {

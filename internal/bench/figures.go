@@ -59,7 +59,7 @@ func (m *Measurement) figures() []Figure {
 		{Name: "poll_ms", Value: Milliseconds(m.Poll)},
 		{Name: "fixed_poll", Value: m.FixedPoll},
 
-		{Name: "sold", Value: m.Taken, Column: Column{"", "sold", 6, 0}},
+		{Name: "sold", Value: m.Taken, Over: worst, Column: Column{"", "sold", 6, 0}},
 		{Name: "left", Value: m.Left, Column: Column{"", "left", 6, 0}},
 		{Name: "oversold", Value: max(0, m.Taken-int64(m.Stock)), Round: "oversold",
 			Over: worst, Column: Column{"over-", "sold", 6, 0}},

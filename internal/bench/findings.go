@@ -72,7 +72,7 @@ func wokenOrPolling(rows []Row) string {
 	_, best := extremes(polling, Row.speed)
 	if times := apart(woken, polling); times > 0 {
 		return fmt.Sprintf("%s, whose waiters are woken by a message, took the lock at least"+
-			" %s times as often as any that polls.", names(rows, woken...), digits3(times))
+			" %s times as often as any lock that polls.", names(rows, woken...), digits3(times))
 	}
 	if times := apart([]Row{best}, woken); times > 0 {
 		return fmt.Sprintf("%s, which polls, took the lock at least %s times as often as any"+
@@ -193,7 +193,7 @@ func changes(rows []Row, figure, sentence string) string {
 	var after []Row
 	for _, row := range locks(rows) {
 		switch x := row.Number(figure); {
-		case x == nil || *x == 0:
+		case x == nil || *x == 0 || row.noisy():
 		case s.of(row) == s.values[0]:
 			before[row.Name()] = *x
 		case s.of(row) == s.values[n-1] && before[row.Name()] > 0:

@@ -32,7 +32,7 @@ func TestTheFindingSaysWhichKindOfLockIsFasterAndIsSilentWhereNeitherIs(t *testi
 	notify, fair := lockRow("reentrant/notify", 0.6, nil), lockRow("reentrant/fair", 0.5, nil)
 	gold, bronze := lockRow("gold", 0.12, nil), lockRow("bronze", 0.05, nil)
 	assert.Equal(t, []string{"notify and fair, whose waiters are woken by a message, took the" +
-		" lock at least 4.17 times as often as any that polls."},
+		" lock at least 4.17 times as often as any lock that polls."},
 		Findings([]Row{bronze, gold, notify, fair}))
 	assert.Equal(t, []string{"gold, which polls, took the lock at least 1.50 times as often" +
 		" as any whose waiters are woken by a message."},

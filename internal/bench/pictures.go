@@ -120,6 +120,9 @@ func serialDots(all []Row) picture {
 		axis:   "times the acquisitions a second of one client that never waits",
 		legend: []string{"median, and its range with 95 % confidence"},
 		number: "median", found: fastest(rows)}
+	if p.found == "" && len(locks(rows)) > 1 {
+		p.found = "The fastest lock wasn't clearly faster than the slowest."
+	}
 	for _, row := range rows {
 		ratio := row.Ratio()
 		if ratio == nil || row.Name() == "serial-limit" {
@@ -400,8 +403,14 @@ func WritePage(r Report, w io.Writer) error {
 		pictures = append(pictures, html.HTML(b.String()))
 	}
 	var table Layout // the page scrolls
-	text := table.Head()
 	for _, row := range r.Rows {
+		table.Name = max(table.Name, len(row.Name()))
+	}
+	text, s, of := "", swept(r.Rows), ""
+	for _, row := range r.Rows {
+		if value := s.of(row); value != of {
+			text, of = text+"\n"+value+"\n"+table.Head(), value
+		}
 		text += table.Row(row)
 	}
 	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "Found": Findings(r.Rows),

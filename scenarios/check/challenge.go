@@ -72,7 +72,7 @@ func (c *checking) answer() {
 		fmt.Fprintf(c.out, "Challenge %d passed: your lock stands on %s.\n", c.challenge,
 			challenge.Rung)
 		if c.challenge < len(all) {
-			fmt.Fprintf(c.out, "The next one: check -challenge %d\n", c.challenge+1)
+			fmt.Fprintf(c.out, "The next one: go run ./scenarios/check -challenge %d\n", c.challenge+1)
 		}
 		return
 	}
@@ -82,8 +82,8 @@ func (c *checking) answer() {
 	} else {
 		c.shows(missing[0])
 	}
-	fmt.Fprintf(c.out, "\nChallenge %d isn't passed yet: %s is missing.\n", c.challenge,
-		cmp.Or(strings.Join(missing, ", "), "a verdict"))
+	fmt.Fprintf(c.out, "\nChallenge %d isn't passed yet. What fails: %s.\n", c.challenge,
+		cmp.Or(strings.Join(missing, ", "), "a scenario ends without a verdict"))
 	c.hints(cmp.Or(challenge.Open(c.results), c.challenge))
 }
 

@@ -8,7 +8,7 @@
   // ?slides shows one section of the page at a time, ?poster one of its tables.
   var main = document.querySelector('main');
   var query = new URLSearchParams(location.search);
-  var slides = null, shown = 0, count;
+  var slides = null, shown = 0, count, resized;
 
   // split puts each section, from one heading to the next, into an element.
   function split() {
@@ -61,12 +61,13 @@
     return parts;
   }
 
-  // show turns to a slide, or to the next page's first one; false without slides.
+  // show turns to a slide, or to the next page's first one, or to the last one of the page
+  // before; false without slides.
   function show(next) {
     if (!slides) { return false; }
     if (next < 0 || next >= slides.length) {
       var link = document.getElementById(next < 0 ? 'previous' : 'next');
-      if (link) { location.href = link.href + '?slides'; }
+      if (link) { location.href = link.href + (next < 0 ? '?slides=last' : '?slides'); }
       return true;
     }
     shown = next;
@@ -97,9 +98,20 @@
     add('next slide', '›', function () { show(shown + 1); });
     add('end the slides', '×', leave);
     document.body.append(bar);
-    show(Math.min(slides.length, Math.max(1, Number(query.get('slides')) || 1)) - 1);
+    var asked = query.get('slides') === 'last' ? slides.length : Number(query.get('slides'));
+    show(Math.min(slides.length, Math.max(1, asked || 1)) - 1);
+    window.addEventListener('resize', function () { // other parts fit
+      clearTimeout(resized);
+      resized = setTimeout(function () { location.reload(); }, 300);
+    });
   }
-  function leave() { location.href = location.pathname; }
+  // leave shows the whole page, at what the slide shows.
+  function leave() {
+    var titled = slides.slice(0, shown + 1).map(function (section) {
+      return section.querySelector('h2[id], h3[id]');
+    }).filter(Boolean).pop();
+    location.href = location.pathname + (titled ? '#' + titled.id : '');
+  }
 
   // poster leaves a title, the page's legend and a table: the first one on A3, or that of
   // the section with the given id on A4.

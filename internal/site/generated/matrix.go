@@ -20,7 +20,9 @@ func (g *Generator) matrix() string { return verdicts(g.Rungs) }
 // its rungs.
 func (g *Generator) workshop() string {
 	columns := []column[scenarios.Scenario]{{"scenario", func(s scenarios.Scenario) string {
-		return fmt.Sprintf("**%s**. %s", s.Name, s.Summary)
+		summary, _, _ := strings.Cut(s.Summary, " Also: ") // all must fit a sheet
+		summary, _, _ = strings.Cut(summary, " (")
+		return fmt.Sprintf("**%s**. %s", s.Name, summary)
 	}}}
 	for _, lock := range g.named("bronze", "silver", "gold", "platinum", "diamond",
 		"diamond/watchdog", "diamond/fenced") {

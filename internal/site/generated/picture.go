@@ -154,6 +154,7 @@ func (d *drawing) svg() string {
 func (d *drawing) client(name string) []span {
 	var all []span
 	inside, asks := false, 0
+	held := int64(0) // until when it believed to hold the lock: what it had sent is a renewal
 	since := map[string]int64{} // when what is under way began
 	ends := func(what string, until int64) {
 		if from, began := since[what]; began && until-from > unimpeded {
@@ -171,6 +172,9 @@ func (d *drawing) client(name string) []span {
 			all = append(all, span{what: "holds", from: at, to: d.until})
 		case !is && inside && !stopped:
 			all[len(all)-1].to, since["unlocks"] = at, at
+		}
+		if inside {
+			held = at
 		}
 		inside = is
 		_, waits := since["waits"]
@@ -193,7 +197,7 @@ func (d *drawing) client(name string) []span {
 		case text == "dies":
 			ends("paused", at)
 			clear(since)
-		case e.Node >= 0 && !inside && !unlocks:
+		case e.Node >= 0 && !inside && !unlocks && e.Sent >= held:
 			if !waits {
 				since["waits"], asks = e.Sent, 0
 			}
