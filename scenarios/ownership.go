@@ -70,8 +70,7 @@ var _ = in(Ownership, "slow_get", Scenario{
 	a, b := s.actor("A"), s.actor("B")
 	s.start()
 	a.Fault(lab.Release, 1, lab.Fault{Answer: 12 * second, Until: b.has})
-	a.Fault(lab.Release, 2,
-		lab.Fault{Deliver: 13 * second, Until: b.has, IfSent: true})
+	a.Fault(lab.Release, 2, lab.Fault{Deliver: 13 * second, Until: b.has, IfSent: true})
 	s.run(a.holds(s.sooner(9500*time.Millisecond, 5*second)),
 		b.takes(11*second, s.patience(2*second), 20*second))
 	s.judge(b.heldBefore(s.late(13*second)), ForeignRelease)
@@ -126,11 +125,9 @@ var _ = in(Ownership, "unlock_not_held", Scenario{
 func (a *actor) mustBeDenied(why string) {
 	switch err := a.release(); {
 	case err == nil:
-		a.report(FalseSuccess, "%s's Unlock returns no error, although %s", a.Name,
-			why)
+		a.report(FalseSuccess, "%s's Unlock returns no error, although %s", a.Name, why)
 	case !errors.Is(err, lock.ErrNotHeld):
-		a.run.Fail("%s's Unlock returns neither nil nor lock.ErrNotHeld: %v",
-			a.Name, err)
+		a.run.Fail("%s's Unlock returns neither nil nor lock.ErrNotHeld: %v", a.Name, err)
 	}
 }
 
@@ -205,8 +202,7 @@ var _ = in(Ownership, "failed_unlock", Scenario{
 				}
 			}
 		})
-	}, b.comesFree(5*second, lease+s.sooner(0, 2*second), "A's Unlock has failed",
-		a.released))
+	}, b.comesFree(5*second, lease+s.sooner(0, 2*second), "A's Unlock has failed", a.released))
 	s.judge(true, FalseSuccess)
 	s.judge(kept, RenewalAfterUnlock)
 	s.judge(true, Orphaned)

@@ -69,16 +69,14 @@ func (w *Inventory) Flags(flags *flag.FlagSet) (plan func(Run) (Plan, error)) {
 	flags.BoolVar(&s.FixedPoll, "fixed-poll", false,
 		"every pause is as long as the longest, without jitter")
 	flags.IntVar(&s.Ops, "ops", 1, "how many `turns` each client takes")
-	flags.DurationVar(&s.Loop, "loop", 0,
-		"instead, each client takes turns for this long")
+	flags.DurationVar(&s.Loop, "loop", 0, "instead, each client takes turns for this long")
 	flags.IntVar(&w.pool, "pool", 0, "how many `connections` the clients share "+
 		"(default one each, and 8)")
 	flags.IntVar(&s.Rounds, "rounds", 0, fmt.Sprintf("how often a row is "+
 		"measured, each time after the serial limit (default:\nuntil the median of its "+
 		"ratio is known within 5 %%, or %v are over; on real\nservers %d times at "+
 		"least)", patience, pairedRounds))
-	flags.DurationVar(&w.rtt, "rtt", 0,
-		"adds this to the network's round-trip time")
+	flags.DurationVar(&w.rtt, "rtt", 0, "adds this to the network's round-trip time")
 	flags.Uint64Var(&s.Seed, "seed", 0, "decides on the jitter (default chance)")
 	flags.StringVar(&w.against, "against", "", "compares the rows with those of an earlier "+
 		"run, a `file` that -json wrote,\nand says which differences are noise")
@@ -140,8 +138,7 @@ func (w *Inventory) check(given map[string]bool, real bool) error {
 	case given["rounds"] && s.Rounds < 1:
 		return fmt.Errorf("there are %d rounds, at least 1 is needed", s.Rounds)
 	case given["pool"] && w.pool < 1:
-		return fmt.Errorf("the pool has %d connections, at least 1 is needed",
-			w.pool)
+		return fmt.Errorf("the pool has %d connections, at least 1 is needed", w.pool)
 	case given["against"] && w.against == "":
 		return errors.New("-against needs the name of a file that -json wrote")
 	case given["program"] && len(strings.Fields(w.program)) == 0:

@@ -358,8 +358,7 @@ func notes(rows []dotsRow) []string {
 			" the others' for up to %v", Plural(rows[0].row.Count("table_clients"), "client"),
 			last, lock.DefaultPoll))
 	} else if len(pauses) > 0 {
-		all = append(all, fmt.Sprintf("† with a pause other than up to %v",
-			lock.DefaultPoll))
+		all = append(all, fmt.Sprintf("† with a pause other than up to %v", lock.DefaultPoll))
 	}
 	return all
 }

@@ -311,8 +311,7 @@ func (s Settings) Pause(subject Subject, embedded bool) time.Duration {
 	case subject.Poll > 0:
 		return subject.Poll
 	case embedded || subject.Nodes > 1:
-		return max(lock.DefaultPoll,
-			time.Duration(s.Clients*max(subject.Nodes, 1))*each)
+		return max(lock.DefaultPoll, time.Duration(s.Clients*max(subject.Nodes, 1))*each)
 	}
 	return lock.DefaultPoll
 }

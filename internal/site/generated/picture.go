@@ -154,7 +154,7 @@ func (d *drawing) svg() string {
 func (d *drawing) client(name string) []span {
 	var all []span
 	inside, asks := false, 0
-	held := int64(0) // until when it believed to hold the lock: what it had sent is a renewal
+	held := int64(0)            // until when it believed to hold the lock: what it had sent is a renewal
 	since := map[string]int64{} // when what is under way began
 	ends := func(what string, until int64) {
 		if from, began := since[what]; began && until-from > unimpeded {
