@@ -190,7 +190,7 @@ func TestAFaultIsDroppedOnTheMessageThatIsShown(t *testing.T) {
 		return b.tries(fmt.Sprintf(change, "l.querySelector('.settings select')", lock))
 	}
 	e = chooses("diamond")
-	assert.Contains(t, e.Outcome, "diamond holds; gold broke at 15.008 s. foreign release: holds")
+	assert.Contains(t, e.Outcome, "diamond holds; gold broke at 15.008 s. foreign release: didn't happen")
 	assert.Contains(t, e.Hash, "scenario=overrun_release&invariant=foreign+release")
 	assert.Contains(t, e.Dropped, "A's command 1: the reply is late by 0.3 s")
 	assert.Contains(t, chooses("gold").Outcome, "gold breaks at 15.008 s; diamond held. ")
@@ -209,7 +209,7 @@ func TestAScriptIsEditedAndRun(t *testing.T) {
 	b := newBench(t)
 	first := b.asks(url.Values{"rung": {"diamond"}, "scenario": {"overrun_release"},
 		"invariant": {"foreign release"}})
-	assert.Contains(t, first.Outcome, "foreign release: holds")
+	assert.Contains(t, first.Outcome, "foreign release: didn't happen")
 	assert.Equal(t, "diamond/release.lua", first.Scripts)
 	edited := func(text string) string {
 		return fmt.Sprintf("l.querySelector('details').open = true;"+
@@ -217,7 +217,7 @@ func TestAScriptIsEditedAndRun(t *testing.T) {
 			" l.querySelector('.settings').requestSubmit()", text)
 	}
 	assert.Contains(t, b.tries(edited("return redis.call('DEL', KEYS[1])")).Outcome, "foreign release: breaks")
-	assert.Regexp(t, `: \d+ invariants break, [1-9]\d* only because of your change, \d+ hold`,
+	assert.Regexp(t, `: \d+ break, [1-9]\d* only because of your change, \d+ hold`,
 		b.presses("Run all scenarios").Outcome)
 	assert.Regexp(t, `^One of .* worlds breaks diamond .*\.\n(foreign release|false success): `,
 		b.presses("A hundred random worlds").Outcome)
@@ -239,8 +239,8 @@ func TestAScriptIsEditedAndRun(t *testing.T) {
 	assert.Contains(t, e.Outcome, "There was no answer within 1 s. Does a script loop")
 	b.tries("lockladder.laboratory.program.patience = 300; l.dataset.state = 'ready'")
 	loops() // the next question ends it
-	assert.Contains(t, b.presses("As it is written").Outcome, "foreign release: holds")
-	assert.Contains(t, b.presses("A hundred random worlds").Outcome, "diamond held in 100 random worlds")
+	assert.Contains(t, b.presses("As it is written").Outcome, "foreign release: didn't happen")
+	assert.Contains(t, b.presses("A hundred random worlds").Outcome, "In 100 random worlds diamond broke nothing")
 }
 
 // A sentence has the numbers of a run, and says what comes of others.
@@ -373,7 +373,7 @@ func TestALearnerWritesALock(t *testing.T) {
 		"function* tryLock() { return 1; }":                       "tryLock returns 1: it must return true if",
 		"function* tryLock() { Date.now(); }":                     "Line 1 of your code: time is virtual here",
 		"function* tryLock() { yield 5; }":                        "tryLock yields 5: yield a command",
-		"function* tryLock() {\nyield ['SAT'];}":                  "Line 2 of your code: there is no such command",
+		"function* tryLock() {\nyield ['SAT'];}":                  "Line 2 of your code: there is no command SAT",
 		"function* tryLock() { for (;;) yield sleep(1); }":        "Your code: tryLock loops: it has no end after 1000",
 		"function tryLock() {}":                                   "A lock needs a generator function tryLock",
 	} {

@@ -117,7 +117,7 @@ func TestAStepShowsWhatHappensAndWhereTheCodeIs(t *testing.T) {
 
 	end := s.clicks("to the end")
 	assert.Equal(t, end.Last, end.At)
-	assert.Contains(t, end.Status, "✗ two holders: C holds the lock")
+	assert.Contains(t, end.Status, "✗ two holders: B and C both believe")
 	assert.Regexp(t, `believe they hold it\s+B\s+C`, end.Facts)
 	assert.Equal(t, 0, s.clicks("to the beginning").At)
 	for _, key := range []struct {

@@ -312,7 +312,7 @@
     var link = lockladder.linker(function () { return location.href; });
     this.scroll = html('div', { 'class': 'scroll' }, [this.verdict, this.cards, this.choices]);
     var controls = html('div', { 'class': 'controls' }, this.small ?
-      [this.undo, this.hint] : [this.undo, this.again, this.hint, this.claim, link]);
+      [this.undo, this.again, this.hint] : [this.undo, this.again, this.hint, this.claim, link]);
     this.home = this.element.querySelector('.home a');
     var panel = html('div', { 'class': 'panel' }, (this.small ? [] : [
       html('div', { 'class': 'head' }, [this.title, this.nav]), this.story, this.ask]).concat([
@@ -519,12 +519,14 @@
     // What was chosen after the break isn't counted.
     var best = this.masks.findIndex(function (mask) { return mask & (won ? bit : all); }) + 1;
     this.element.dataset.state = 'open';
+    // Another lock's schedule is no solution of this level.
+    var replayed = this.before && this.path.length <= this.wanted.length;
     if (won) {
       text = [html('strong', { 'class': 'broken' }, ['You broke it: ' + goal.invariant +
         '. ']), best + ' actions' + (best > par ? '; the fewest is ' + par + '.' :
         ', which is the fewest.')];
       cards.push(this.explained(goal.invariant, best));
-      this.save(level, best);
+      if (!replayed) { this.save(level, best); }
     } else if (this.found.length > 0) {
       text = [html('strong', { 'class': 'broken' }, ['You broke it: ' +
         this.found.join(', ') + '. ']),
@@ -535,7 +537,7 @@
       text = ['Nothing can be broken from here on: undo, or restart.'];
       this.element.dataset.state = 'stuck';
     } else if (goal.schedule && this.distances(bit)[state] < 0) {
-      text = ['From here on ' + goal.invariant + ' can\'t be broken any more; something' +
+      text = ['From here on “' + goal.invariant + '” can\'t happen any more; something' +
         ' else can.'];
       this.element.dataset.state = 'stuck';
     } else {
@@ -706,7 +708,7 @@
       html('p', {}, [html('b', {}, [(first ? lock + ' differs from ' + this.before +
         ' in step ' + first : lock + ' does the same as ' + this.before) + '. ' + (broken ?
         'The schedule breaks it, too.' : 'The schedule doesn\'t break it' + (goal.schedule ?
-          ', but ' + goal.failing + ' of ' + this.graph.schedules + ' others do. Go on from here.' :
+          ', but ' + goal.failing + ' of ' + this.graph.schedules + ' others do: undo some steps, and find one.' :
           ', and neither does any other of ' + this.graph.schedules + '.'))])]),
       !first ? '' : html('table', {}, [html('thead', {}, [html('tr', {}, ['', this.before, lock].map(
         function (text) { return html('th', {}, [text]); }))]), html('tbody', {}, rows)])]);

@@ -131,7 +131,8 @@ function sleep(ms) { return new Sleep(ms); }
 function resume(call, given) {
   var thrown = given.error && new Error(given.error), next;
   if (/^ERR unknown command/.test(given.error)) {
-    return wrong(at(call.line) + 'there is no such command, or the laboratory doesn\'t have it');
+    return wrong(at(call.line) + 'there is no command ' + /[`'](.*?)[`']/.exec(given.error)[1] +
+      ', or the laboratory doesn\'t have it');
   }
   if (call.left-- === 0) { return wrong(at(call.line) + call.name + ' loops: it has no end after ' +
     (MOST[call.name] || 1000) + ' steps'); }

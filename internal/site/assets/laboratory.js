@@ -128,6 +128,7 @@
   Laboratory.prototype.stop = function () {
     if (this.program.stage || this.program.waiting.length > 0) {
       this.program.end('Stopped after ' + this.took() + ' s.');
+      if (this.place && this.isOwn()) { this.place.replaceChildren(); } // it was of other code
     }
   };
 
@@ -371,10 +372,11 @@
       html('details', e || this.opened ? { open: '' } : {}, [
         html('summary', {}, [e ? 'Exercise ' + e.name + ': ' + e.task :
           'Edit the scripts of ' + name])].concat(editors, [html('p', { 'class': 'buttons' },
-        [button('Run with these scripts', function () { lab.run(); }), all, worlds,
+        [button('Run with these scripts', function () { lab.run(); }),
           button('The scripts as they were', function () {
             lab.editors.forEach(function (s) { s.area.value = s.begin; });
-          }), button('Stop', function () { lab.stop(); })])]))]);
+          }), button('Stop', function () { lab.stop(); })])])),
+      html('p', { 'class': 'buttons' }, [all, worlds])]);
   };
 
   // question is what the page asks for.
@@ -548,7 +550,8 @@
   }
   function verdicts(all) {
     return (all || []).map(function (v) {
-      return v.invariant + ': ' + v.verdict + (v.event ? ', ' + v.event : '');
+      return v.invariant + ': ' + (v.verdict === 'holds' ? 'didn\'t happen' : v.verdict) +
+        (v.event ? ', ' + v.event : '');
     }).concat(Object.keys(MEANS).filter(function (verdict) {
       return (all || []).some(function (v) { return v.verdict === verdict; });
     }).map(function (verdict) { return MEANS[verdict]; })).join('\n');
@@ -765,8 +768,8 @@
       }
       lab.dropper.hidden = true;
       if (!a.error && !a.run) {
-        lab.report(lab.lock.value + ' held in 100 random worlds' +
-          (lab.isOwn() ? '.' : ': it broke nothing but what the matrix says of it.'), 'holds');
+        lab.report(lab.isOwn() ? 'Your lock held in 100 random worlds.' : 'In 100 random worlds ' +
+          lab.lock.value + ' broke nothing but what the matrix says of it.', lab.isOwn() ? 'holds' : '');
       }
       lab.element.dataset.state = 'ready';
       return null;
@@ -784,7 +787,7 @@
     var changed = this.changes().length > 0 || this.isOwn(), breaks = of('breaks');
     var rest = all.length - errors - breaks - of('holds');
     var fixed = all.filter(function (v) { return v.declared && v.verdict !== 'breaks'; }).length;
-    return names + ' scenarios: ' + breaks + ' invariants break' +
+    return names + ' scenarios look at ' + all.length + ' invariants: ' + breaks + ' break' +
       (!changed || this.isOwn() ? '' : ', ' + of('breaks', false) + ' only because of your change') + ', ' + of('holds') +
       ' hold' + (rest ? ', ' + rest + ' weren\'t put to the test' : '') +
       (errors ? ', ' + errors + ' scenarios can\'t be judged' : '') + '.' +

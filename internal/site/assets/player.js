@@ -43,7 +43,7 @@
       navigator.clipboard.writeText(address()).then(function () {
         b.textContent = 'copied';
         setTimeout(function () { b.textContent = 'copy link'; }, 1500);
-      });
+      }).catch(function () { b.textContent = 'copy the address'; });
     });
     return b;
   }
@@ -151,7 +151,8 @@
     this.element = html('section', { 'class': 'view', 'aria-label': d.lock }, [
       html('p', { 'class': 'lock' }, [html('b', {}, [d.lock]), ' ', html('span', {
         'class': 'verdict ' + (d.verdict === 'breaks' ? 'broken' : 'holds') },
-      [d.verdict === 'breaks' ? 'breaks: ' + d.invariant : d.verdict])]),
+      [d.verdict === 'breaks' ? 'breaks: ' + d.invariant : d.verdict === 'does not arise' ?
+        'isn\'t put to the test' : d.verdict])]),
       html('div', { 'class': 'parts' }, [this.lanes,
         html('div', { 'class': 'beside' }, [this.facts, this.code])])
     ]);

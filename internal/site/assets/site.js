@@ -329,7 +329,7 @@
     return (from ? '… ' : '') + text.slice(from, to) + (to < text.length ? ' …' : '');
   }
   function look() {
-    var words = search.value.toLowerCase().split(/\s+/).filter(Boolean), hits = [];
+    var words = search.value.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter(Boolean), hits = [];
     found.replaceChildren();
     found.hidden = words.length === 0;
     if (words.length === 0) { return; }
@@ -337,7 +337,9 @@
       page.sections.forEach(function (section) {
         var heading = section.title.toLowerCase(), title = page.title.toLowerCase();
         var text = section.text.toLowerCase(), all = heading + ' ' + title + ' ' + text;
-        if (words.every(function (w) { return all.indexOf(w) >= 0; })) {
+        if (words.every(function (w) { // at the beginning of a word
+          return (' ' + all).replace(/[^\p{L}\p{N}]/gu, ' ').indexOf(' ' + w) >= 0;
+        })) {
           hits.push({ page: page, section: section, score: 4 * worth(heading, words) +
             2 * worth(title, words) + worth(text, words) + (section.term ? 9 : 0) });
         }
