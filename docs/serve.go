@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/internal/site/recording"
@@ -70,14 +71,16 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 	flags.BoolVar(&o.ready, "ready", false,
 		"say instead whether this computer is ready for the workshop, and what is missing")
 	flags.BoolVar(&o.generate, "generate", false,
-		"rewrite the pages' generated parts instead; those that take minutes or\n"+
-			"need servers only if their names follow: "+
-			strings.Join(generated.Names(), ", "))
+		"rewrite the pages' generated parts instead; those that take minutes or need servers"+
+			" only if their names follow: "+strings.Join(generated.Names(), ", "))
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprint(stdout, "Serves the workshop's pages as a site, exports them,"+
 				" or generates parts of them.\n\nusage: go run ./docs [flags] [names]\n\n")
 			flags.SetOutput(stdout)
+			flags.VisitAll(func(f *flag.Flag) {
+				f.Usage = strings.Join(history.Wrap(f.Usage, 72, 0), "\n")
+			})
 			flags.PrintDefaults()
 		}
 		return o, err
@@ -188,8 +191,7 @@ func serve(t *testing.T, ctx context.Context, address string, opened *recording.
 		return fmt.Errorf("serve on %s: %w", address, err)
 	case <-ctx.Done():
 	}
-	finish, end := context.WithTimeout(context.WithoutCancel(ctx),
-		finishWithin)
+	finish, end := context.WithTimeout(context.WithoutCancel(ctx), finishWithin)
 	defer end()
 	if err := server.Shutdown(finish); err != nil {
 		server.Close()

@@ -63,8 +63,7 @@ func command(ctx context.Context, args []string, out, log io.Writer) int {
 
 // soak runs one lock and prints its verdict, and the run's directory if it's
 // kept.
-func soak(ctx context.Context, c config, keep string, out,
-	log io.Writer) int {
+func soak(ctx context.Context, c config, keep string, out, log io.Writer) int {
 	fmt.Fprintf(out, "%s: seed %d, %v\n", c.Rung, c.Seed, c.For)
 	dir, err := os.MkdirTemp(keep, "soak-"+
 		strings.ReplaceAll(c.Rung, "/", "-")+"-")
@@ -76,8 +75,7 @@ func soak(ctx context.Context, c config, keep string, out,
 	ran := run(ctx, c, dir)
 	verdict, err := judgeDir(dir)
 	if err := errors.Join(ran, err); err != nil {
-		fmt.Fprintf(log, "soak: %s: %v\nThe run is in %s\n", c.Rung, err,
-			dir)
+		fmt.Fprintf(log, "soak: %s: %v\nThe run is in %s\n", c.Rung, err, dir)
 		return failed
 	}
 	verdict.Write(out)

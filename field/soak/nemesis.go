@@ -226,8 +226,7 @@ func atServer(do func(s *strike, server int) error) func(*strike) error {
 // server loads its data after a restart. A fault that the end of the nemesis cuts
 // short still gets its answer.
 func (s *strike) ask(server int, args ...any) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx),
-		30*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), 30*time.Second)
 	defer cancel()
 	for {
 		err := s.World.Admin(server).Do(ctx, args...).Err()
@@ -330,8 +329,7 @@ func (s *strike) weather(w proxy.Weather, what string) error {
 func delay(s *strike) error {
 	if s.rng.IntN(3) == 0 {
 		d := between(s.rng, time.Millisecond, s.TTL*3/10)
-		return s.weather(proxy.Weather{Delay: d},
-			d.Round(time.Millisecond).String())
+		return s.weather(proxy.Weather{Delay: d}, d.Round(time.Millisecond).String())
 	}
 	d := between(s.rng, s.TTL*3/4, s.TTL*3/2)
 	s.length = max(s.length, 2*d) // else nothing is answered during it

@@ -43,10 +43,9 @@ type Client struct {
 func (w *World) Client(name string) *Client {
 	c := &Client{Endpoint: w.net.Endpoint(name), world: w}
 	for _, n := range w.nodes {
-		rdb := n.port.Node.NewClient(
-			func(_ context.Context, addr string) (net.Conn, error) {
-				return c.open(n, addr)
-			})
+		rdb := n.port.Node.NewClient(func(_ context.Context, addr string) (net.Conn, error) {
+			return c.open(n, addr)
+		})
 		if rdb == nil {
 			continue // its driver comes by Dial
 		}
@@ -103,8 +102,7 @@ func (m mortal) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-func (m mortal) ProcessPipelineHook(
-	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (m mortal) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		return m.process(ctx, func() error { return next(ctx, cmds) }, cmds...)
 	}
@@ -372,8 +370,7 @@ func (c *Client) Go(script func()) {
 // see in order.
 func (c *Client) Step(what string, do func()) {
 	c.mustLive()
-	if !c.world.order.Wait(order.Turn{Due: time.Now(), Client: c.Name, Node: -1,
-		Text: what}) {
+	if !c.world.order.Wait(order.Turn{Due: time.Now(), Client: c.Name, Node: -1, Text: what}) {
 		runtime.Goexit()
 	}
 	c.mustLive()

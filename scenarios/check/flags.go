@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strings"
 
+	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
@@ -60,10 +62,13 @@ func parse(args []string, log io.Writer) (o orders, err error) {
 		" docs/challenges.md: print it, or say whether PROGRAM passes it")
 	flags.IntVar(&o.hint, "hint", 0, "the `number` of the challenge's hint to show, from 1 to 3")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(log, "usage: check -redis auto [flags] -- PROGRAM [ARGUMENTS]\n\n"+
+		fmt.Fprint(log, "usage: go run ./scenarios/check -redis auto [flags] -- PROGRAM [ARGUMENTS]\n\n"+
 			"Runs all scenarios against the lock in PROGRAM, see"+
 			" docs/any-language.md.\n\n")
 		flags.SetOutput(log)
+		flags.VisitAll(func(f *flag.Flag) {
+			f.Usage = strings.Join(history.Wrap(f.Usage, 72, 0), "\n")
+		})
 		flags.PrintDefaults()
 		return o, err
 	} else if err != nil {

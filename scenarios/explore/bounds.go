@@ -131,8 +131,7 @@ func (b *Bounds) fill() error {
 	}
 	for _, program := range b.Programs {
 		if !slices.Contains(Programs, program) {
-			return fmt.Errorf("there is no program %q, the programs are %s",
-				program, Programs)
+			return fmt.Errorf("there is no program %q, the programs are %s", program, Programs)
 		}
 		// The other programs ask what a command did to the grant of one owner, and
 		// whether the lock has changed since that owner saw it. Both are known for
@@ -159,8 +158,7 @@ func (b Bounds) String() string {
 			words = append(words, plural(*limit.n, limit.one, limit.more))
 		}
 	}
-	return strings.Join(append(words, plural(b.Attempts, "attempt", "attempts")),
-		", ")
+	return strings.Join(append(words, plural(b.Attempts, "attempt", "attempts")), ", ")
 }
 
 func plural(n int, one, more string) string {
