@@ -40,7 +40,7 @@ func when[T any](measured bool, figure T) any {
 // dispensable are the figures that a narrow terminal does without, the first one first.
 var dispensable = []string{"cpu_us_per_section.server", "cpu_us_per_section.clients", "jain",
 	"calls_per_section", "in_order", "left", "round_trips_per_section", "seconds",
-	"retries", "wait_ms.p99", "failures", "max_holders", "oversold"}
+	"retries", "wait_ms.p99", "failures", "commands_per_section", "max_holders", "oversold"}
 
 // figures are those of one round, in the order of JSON and of the table.
 func (m *Measurement) figures() []Figure {
