@@ -476,6 +476,7 @@
     this.tell();
     this.list(a);
     if (a.error) {
+      if (a.mistake) { this.table.replaceChildren(); } // it was of other code
       this.report(a.mistake ? a.error + '.' : a.run ?
         'This run can\'t be judged: ' + a.error + '. ' + this.advice() : a.error, 'wrong');
       this.point(a);
