@@ -3,7 +3,8 @@
 -- KEYS[2] the readers, a sorted set {owner: when its lease ends}
 -- KEYS[3] the writers that wait, a sorted set {owner: when it is forgotten}
 -- KEYS[4] the counter of the writers' fencing tokens, which is never removed
--- KEYS[5] the readers that come before the next writer, a hash {owner: 1}
+-- KEYS[5] the readers that wait, a sorted set {owner: the token of the last
+-- writer that may come before it}
 -- ARGV[1] the caller's owner id
 -- ARGV[2] the lease in milliseconds
 -- ARGV[3] the count that the caller will have
@@ -18,7 +19,9 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 -- clock's fractions are cut off, and a client counts with them.
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - 1)
 local mine = redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
-local free = redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[5]) == 0
+local newest = redis.call('GET', KEYS[4]) or '0'
+local free = redis.call('EXISTS', KEYS[1], KEYS[2]) == 0
+  and redis.call('ZCOUNT', KEYS[5], '-inf', newest) == 0
 if not mine and not (free and ARGV[3] == '1') then
   if ARGV[4] == '1' and ARGV[3] == '1' then
     redis.call('ZADD', KEYS[3], now + ARGV[2], ARGV[1])

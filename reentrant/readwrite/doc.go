@@ -28,14 +28,13 @@
 // holds readers back for a lease at most, and one whose context ends removes
 // itself.
 //
-// Readers don't starve either. A reader that a writer refuses because it is
+// Readers don't starve either. A reader that is refused because a writer is
 // inside leaves a mark as well, and no other writer gets in before that reader.
-// Otherwise one that is farther away than the writers would always come too
-// late. The mark of a reader that dies lasts for a lease at most. A reader that
-// is refused because a writer waits lets that one in first: once it has come
-// and gone, the reader ignores the writers that still wait. Nobody is served in
-// order, though: as in notify, a writer that unlocks and asks again at once may
-// come before other writers that wait.
+// One that is refused because a writer waits lets one in first. Without the
+// mark, a reader that is farther away than the writers would always come too
+// late. The mark of a reader that dies lasts for a lease at most. Nobody is
+// served in order, though: as in notify, a writer that unlocks and asks again
+// at once may come before other writers that wait.
 //
 // Both kinds of waiters are woken by messages, as in notify: one writer and one
 // reader of each process. A reader that is woken and gets in wakes the other
@@ -64,7 +63,7 @@
 //
 //	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
 //		+subscribe +unsubscribe +publish +del +exists +hexists +hset +hdel \
-//		+pexpire +pttl +get +incr +time +zadd +zrem +zscore \
+//		+pexpire +pttl +get +incr +time +zadd +zrem +zscore +zcount \
 //		+zremrangebyscore ~stock ~{stock}:* &{stock}:released
 //
 // A server that refuses TIME in a script, such as ElastiCache Serverless,

@@ -98,12 +98,12 @@ func (l *Lock) readToo(ctx context.Context) (bool, error) {
 	return l.reenter(ctx, reply > 0, &l.reads)
 }
 
-// RLock waits until the read lock is granted or ctx ends. It waits for a writer
-// that holds the lock, and lets no other one in before it. It also waits for
-// those that waited before it, until one of them has had its turn. It asks again
-// when a message says so, and at the latest after a third of its own lease. It
-// returns network errors, and all other errors of TryRLock, at once. After such
-// an error writers may be held back for up to one more lease.
+// RLock waits until the read lock is granted or ctx ends: for the writer that
+// holds the lock, or for one that waited before it, and no other one gets in
+// meanwhile. It asks again when a message says so, and at the latest after a
+// third of its own lease. It returns network errors, and all other errors of
+// TryRLock, at once. After such an error writers may be held back for up to one
+// more lease.
 func (l *Lock) RLock(ctx context.Context) error {
 	if !l.busy.CompareAndSwap(false, true) {
 		return lock.Failed(ctx, "read-lock", l.key, lock.ErrBusy)

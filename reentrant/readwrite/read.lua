@@ -3,13 +3,14 @@
 -- KEYS[2] the readers, a sorted set {owner: when its lease ends}
 -- KEYS[3] the writers that wait, a sorted set {owner: when it is forgotten}
 -- KEYS[4] the counter of the writers' fencing tokens
--- KEYS[5] the readers that come before the next writer, a hash {owner: 1}
+-- KEYS[5] the readers that wait, a sorted set {owner: the token of the last
+-- writer that may come before it}
 -- ARGV[1] the caller's owner id
 -- ARGV[2] the lease in milliseconds
 -- ARGV[3] the count that the caller will have
 -- ARGV[4] what was returned second when the caller began to wait, or nothing
 -- ARGV[5] the channel that waiters listen on
--- ARGV[6] 1 to come before the next writer when refused by one that is inside
+-- ARGV[6] 1 to let at most one more writer in before the caller when refused
 -- Returns two integers: 1 and the counter when granted. When a writer is inside
 -- or waits, or when the caller wants to enter once more and is no longer a
 -- reader, returns after how long it may ask again, minus the milliseconds, or
@@ -39,11 +40,13 @@ local function keep(key)
   end
 end
 if not granted then
-  -- A caller that is far away would come too late each time, if the next writer
-  -- could get in meanwhile. The mark of one that dies is gone after a lease: no
-  -- writer gets in while there is one, and so no other reader renews the key.
-  if writes and ARGV[3] == '1' and ARGV[6] == '1' then
-    redis.call('HSET', KEYS[5], ARGV[1], 1)
+  -- A caller that is far away would come too late each time, if further writers
+  -- could get in meanwhile. The mark of one that dies is gone after a lease:
+  -- while it keeps writers out, no other reader renews the key.
+  local last = writes and newest or newest + 1
+  if ARGV[3] == '1' and ARGV[6] == '1'
+    and redis.call('ZCOUNT', KEYS[5], '-inf', last - 1) == 0 then
+    redis.call('ZADD', KEYS[5], last, ARGV[1])
     keep(KEYS[5])
   end
   local left = redis.call('PTTL', writes and KEYS[1] or KEYS[3])
@@ -52,7 +55,7 @@ if not granted then
   end
   return {-left, writes and newest - 1 or newest}
 end
-redis.call('HDEL', KEYS[5], ARGV[1])
+redis.call('ZREM', KEYS[5], ARGV[1])
 redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[1])
 keep(KEYS[2])
 return {1, newest}

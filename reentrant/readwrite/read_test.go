@@ -88,17 +88,24 @@ func TestAShortLeaseCutsNoLongerOne(t *testing.T) {
 	}
 }
 
-// A2 and B are nearer than R. R comes first all the same.
-func TestAReaderThatWaitsForAWriterComesBeforeTheNext(t *testing.T) {
-	play(t, func(s *locktest.Scenario) {
-		s.Owner("A1").Section(2 * second)
-		s.Owner("A2").At(100 * milli).Section(2 * second)
-		s.Owner("B").At(200 * milli).Section(second)
-		s.Process("R").Hold(1900*milli, 2500*milli, nil)
-		s.Owner("R").At(second).RLocks().Since(2500 * milli).Looks(func() {
-			assert.Zero(t, s.Node(0).Observe("{stock}:waiting"), "it waits no more")
-		}).RUnlocks()
-	})
+// W2 and W3 are nearer than R, which waits for W1, and comes first all the same. Where
+// another reads, R is refused because W1 waits.
+func TestOneWriterAtMostComesInBeforeAReaderThatWaits(t *testing.T) {
+	for name, other := range map[string]time.Duration{
+		"one that is inside": 0, "one that waits": 2 * second} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(s *locktest.Scenario) {
+				s.Owner("A").RLocks().At(other).RUnlocks()
+				s.Owner("W1").At(100 * milli).Section(3 * second)
+				s.Owner("W2").At(200 * milli).Section(3 * second)
+				s.Owner("W3").At(300 * milli).Section(3 * second)
+				s.Process("R").Hold(2100*milli, 5500*milli, nil)
+				s.Owner("R").At(second).RLocks().Since(5500 * milli).Looks(func() {
+					assert.Zero(t, s.Node(0).Observe("{stock}:waiting"), "it waits no more")
+				}).RUnlocks()
+			})
+		})
+	}
 }
 
 // R gives up when A has left and B is kept out, and Q did not wait.

@@ -4,7 +4,8 @@
 -- KEYS[2] the readers, a sorted set {owner: when its lease ends}
 -- KEYS[3] the writers that wait, a sorted set {owner: when it is forgotten}
 -- KEYS[4] the counter of the writers' fencing tokens
--- KEYS[5] the readers that come before the next writer, a hash {owner: 1}
+-- KEYS[5] the readers that wait, a sorted set {owner: the token of the last
+-- writer that may come before it}
 -- ARGV[1] the caller's owner id
 -- ARGV[2] the lease in milliseconds
 -- ARGV[3] how often the caller will be inside as a writer
@@ -44,7 +45,7 @@ elseif reader then
 end
 -- One that gives up waiting lets those in that it has held back.
 local gave_up = redis.pcall('ZREM', KEYS[3], ARGV[1]) == 1
-  or redis.pcall('HDEL', KEYS[5], ARGV[1]) == 1
+  or redis.pcall('ZREM', KEYS[5], ARGV[1]) == 1
 if writer or gave_up then
   redis.call('PUBLISH', ARGV[5], 'all')
 elseif reader and redis.call('EXISTS', KEYS[2]) == 0 then
