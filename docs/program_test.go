@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+func TestALinkThatLeadsOutOfTheModuleLeadsNowhere(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink(os.Args[0], filepath.Join(dir, "link")))
+	_, err := fs.Stat(inside(dir), "link")
+	assert.Error(t, err)
+}
 
 // The laboratory is compiled when the site starts. A page that is closed meanwhile waits
 // no longer, and an interrupt leaves nothing behind that compiles.

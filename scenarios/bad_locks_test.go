@@ -48,6 +48,9 @@ var badRuns = map[string]badRun{
 		says:  "failover: two holders\n",
 		hides: "failover: stale write",
 	},
+	"renews only if it is asked for": {build: wrong.Rung("gold"),
+		options: []scenarios.Option{scenarios.Only("renewal_fails_once")},
+		says:    "scenarios.WithoutFeatures(scenarios.Renewal)."},
 	"has no build": {says: "build is nil, it must make an owner of the lock"},
 }
 

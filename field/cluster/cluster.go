@@ -209,8 +209,7 @@ func (m *Move) Finish(ctx context.Context) error {
 		err = r.Await(ctx, func() error {
 			knows, err := number(r.operator.ClusterInfo(ctx), "cluster_current_epoch")
 			if err == nil && knows < is {
-				err = fmt.Errorf("%s knows the epoch %d, and not yet %d", r.Addr(),
-					knows, is)
+				err = fmt.Errorf("%s knows the epoch %d, and not yet %d", r.Addr(), knows, is)
 			}
 			return err
 		})

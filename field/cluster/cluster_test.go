@@ -48,12 +48,10 @@ func inCluster(t *testing.T, c *Cluster, rungs []ladder.Rung,
 }
 
 // ownerIn is an owner of a rung's lock, with a client of its own.
-func ownerIn(t *testing.T, c *Cluster, rung ladder.Rung,
-	key string) scenarios.Lock {
+func ownerIn(t *testing.T, c *Cluster, rung ladder.Rung, key string) scenarios.Lock {
 	t.Helper()
 	_, password := c.Auth()
-	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Masters(),
-		Password: password})
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Masters(), Password: password})
 	t.Cleanup(func() { rdb.Close() })
 	owner, err := rung.Build(scenarios.Env{Nodes: []redis.UniversalClient{rdb},
 		Key: key, TTL: time.Minute, Now: time.Now})

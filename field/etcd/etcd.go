@@ -32,8 +32,7 @@ type Lock struct {
 
 // New makes an owner of the lock of that name. It sends nothing. A session's
 // lease is counted in seconds: ttl is rounded up.
-func New(client *clientv3.Client, name string, ttl time.Duration) (*Lock,
-	error) {
+func New(client *clientv3.Client, name string, ttl time.Duration) (*Lock, error) {
 	switch {
 	case client == nil:
 		return nil, fmt.Errorf("%w: there is no client", lock.ErrInvalid)

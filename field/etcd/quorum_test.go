@@ -48,10 +48,9 @@ func TestTheLockOutlivesTheLeaderThatGrantedIt(t *testing.T) {
 		require.NoError(t, err)
 		return client
 	}
-	storetest.LeaderDies(ctx, t, members, leads(ctx, open()),
-		func(string) scenarios.Lock {
-			l, err := etcd.New(open(), "stock", time.Minute)
-			require.NoError(t, err)
-			return l
-		}, "etcd")
+	storetest.LeaderDies(ctx, t, members, leads(ctx, open()), func(string) scenarios.Lock {
+		l, err := etcd.New(open(), "stock", time.Minute)
+		require.NoError(t, err)
+		return l
+	}, "etcd")
 }

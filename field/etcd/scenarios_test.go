@@ -66,8 +66,7 @@ func TestBadInputIsRefused(t *testing.T) {
 }
 
 // dial makes a client that ends with the test.
-func dial(t *testing.T, addrs []string, options ...grpc.DialOption) (
-	*clientv3.Client, error) {
+func dial(t *testing.T, addrs []string, options ...grpc.DialOption) (*clientv3.Client, error) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: addrs, Logger: zap.NewNop(),
 		DialOptions: options})
 	if err == nil {
@@ -84,16 +83,14 @@ type store struct {
 
 // first is the oldest key of the lock: its holder's.
 func (s *store) first(ctx context.Context, key string) (string, int64, error) {
-	found, err := s.client.Get(ctx, "/locks/"+key+"/",
-		clientv3.WithFirstCreate()...)
+	found, err := s.client.Get(ctx, "/locks/"+key+"/", clientv3.WithFirstCreate()...)
 	if err != nil || len(found.Kvs) == 0 {
 		return "", 0, err
 	}
 	return string(found.Kvs[0].Key), found.Kvs[0].CreateRevision, nil
 }
 
-func (s *store) Holder(ctx context.Context, key string) (string, time.Time,
-	error) {
+func (s *store) Holder(ctx context.Context, key string) (string, time.Time, error) {
 	first, revision, err := s.first(ctx, key)
 	if first == "" || err != nil {
 		return "", time.Time{}, err
@@ -111,8 +108,7 @@ func (s *store) Delete(ctx context.Context, key string) error {
 }
 
 func (s *store) Tidy(ctx context.Context, key string) error {
-	all, err := s.client.Get(ctx, "/locks/", clientv3.WithPrefix(),
-		clientv3.WithKeysOnly())
+	all, err := s.client.Get(ctx, "/locks/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil {
 		return err
 	}

@@ -110,8 +110,7 @@ func TestTheDocumentIsFreshAndExplainsEveryVerdict(t *testing.T) {
 			if library.OnlyReal == "" {
 				t.Run(library.Name, func(t *testing.T) {
 					reports[library.Name] = run(t, library)
-					shown = append(shown, generated.Did(library.Name,
-						reports[library.Name]))
+					shown = append(shown, generated.Did(library.Name, reports[library.Name]))
 				})
 			}
 		}
@@ -145,15 +144,12 @@ func surprises(rung, library scenarios.Verdict) bool {
 // package.
 func section(t *testing.T, path string) string {
 	t.Helper()
-	for _, text := range strings.Split(generated.Text(t, page, ""),
-		"\n## Reference: ")[1:] {
-		if _, text, _ := strings.Cut(text, "\n\n"); strings.HasPrefix(text,
-			"["+path+"](") {
+	for _, text := range strings.Split(generated.Text(t, page, ""), "\n## Reference: ")[1:] {
+		if _, text, _ := strings.Cut(text, "\n\n"); strings.HasPrefix(text, "["+path+"](") {
 			return text
 		}
 	}
-	require.FailNow(t, "no section of the reference links to the package", "%s: %s",
-		page, path)
+	require.FailNow(t, "no section of the reference links to the package", "%s: %s", page, path)
 	return ""
 }
 

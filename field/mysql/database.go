@@ -93,8 +93,7 @@ func numbered(err error, numbers ...uint16) bool {
 // exec sends a statement, and again when the server has undone it to end a
 // deadlock: a refused INSERT locks the row that it has met, and two of these and
 // a DELETE can wait for each other.
-func exec(ctx context.Context, db *sql.DB, query string, args ...any) (
-	sql.Result, error) {
+func exec(ctx context.Context, db *sql.DB, query string, args ...any) (sql.Result, error) {
 	for {
 		done, err := db.ExecContext(ctx, query, args...)
 		if !numbered(err, deadlock) || ctx.Err() != nil {
@@ -104,8 +103,7 @@ func exec(ctx context.Context, db *sql.DB, query string, args ...any) (
 }
 
 // remove deletes the row of a lock. It returns ErrNotHeld when there was none.
-func remove(ctx context.Context, db *sql.DB, name, query string,
-	args ...any) error {
+func remove(ctx context.Context, db *sql.DB, name, query string, args ...any) error {
 	done, err := exec(ctx, db, query, args...)
 	if err != nil {
 		return failed(ctx, "release", name, err)

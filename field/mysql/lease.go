@@ -30,8 +30,7 @@ type Lease struct {
 
 // NewLease makes an owner of the lock of that name. It sends nothing. Lock asks
 // again after every.
-func NewLease(db *sql.DB, name string, ttl, every time.Duration) (*Lease,
-	error) {
+func NewLease(db *sql.DB, name string, ttl, every time.Duration) (*Lease, error) {
 	if err := check(db, name, every); err != nil {
 		return nil, err
 	}
@@ -58,8 +57,7 @@ func (l *Lease) TryLock(ctx context.Context) (bool, error) {
 	late := time.Since(sent) >= l.ttl // it is over before it has arrived
 	switch {
 	case l.held > 0 && (!granted || late):
-		return false, fmt.Errorf("enter %q again: %w", l.name,
-			lock.ErrLost)
+		return false, fmt.Errorf("enter %q again: %w", l.name, lock.ErrLost)
 	case granted && late:
 		l.spent = true
 		if err := l.leave(ctx, 0); !errors.Is(err, lock.ErrNotHeld) {

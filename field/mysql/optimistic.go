@@ -58,8 +58,7 @@ func (o *Optimistic) Left(ctx context.Context) (left int, err error) {
 // Attempt tries to take one from the stock; a caller may wait before the next attempt. It
 // is accepted when the row was still what it had read, and has then taken one, or
 // found the stock empty. After an error one may be taken, or not.
-func (o *Optimistic) Attempt(ctx context.Context) (accepted, taken bool,
-	err error) {
+func (o *Optimistic) Attempt(ctx context.Context) (accepted, taken bool, err error) {
 	var amount int
 	var seen string
 	err = o.db.QueryRowContext(ctx, fmt.Sprintf("SELECT amount, %s"+

@@ -102,8 +102,7 @@ func (l *Pessimistic) Unlock(ctx context.Context) error {
 	}
 	c := l.held
 	l.held = nil
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx),
-		5*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	_, err := c.ExecContext(ctx, "COMMIT")
 	if err != nil {

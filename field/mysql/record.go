@@ -48,6 +48,5 @@ func (l *Record) Lock(ctx context.Context) error {
 // Unlock deletes the row, whoever has inserted it. It returns ErrNotHeld when
 // there was none.
 func (l *Record) Unlock(ctx context.Context) error {
-	return remove(ctx, l.db, l.name,
-		"DELETE FROM lockladder_record WHERE name = ?", l.name)
+	return remove(ctx, l.db, l.name, "DELETE FROM lockladder_record WHERE name = ?", l.name)
 }

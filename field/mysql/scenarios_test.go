@@ -96,8 +96,7 @@ type store struct {
 // Auth is nothing that the scenarios need: build knows it.
 func (s *store) Auth() (user, password string) { return "", "" }
 
-func (s *store) Holder(ctx context.Context, key string) (string, time.Time,
-	error) {
+func (s *store) Holder(ctx context.Context, key string) (string, time.Time, error) {
 	var holder string
 	var left int64
 	if s.kind.remove == "" {

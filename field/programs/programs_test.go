@@ -177,8 +177,7 @@ func run(t *testing.T, p programs.Program) scenarios.Report {
 	lent, err := pool.Borrow(t.Context(), 1)
 	require.NoError(t, err)
 	user, password := lent[0].Auth()
-	found, err := protocol.Find(t.Context(), lent[0].Addr(), user, password,
-		p.Command...)
+	found, err := protocol.Find(t.Context(), lent[0].Addr(), user, password, p.Command...)
 	pool.Return(lent)
 	require.NoError(t, err)
 	t.Cleanup(found.Close)

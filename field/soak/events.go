@@ -143,8 +143,7 @@ const setupFile = "run.json"
 func saveSetup(dir string, s setup) error {
 	text, err := json.MarshalIndent(s, "", "\t")
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, setupFile), append(text, '\n'),
-			0o644)
+		err = os.WriteFile(filepath.Join(dir, setupFile), append(text, '\n'), 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", setupFile, err)

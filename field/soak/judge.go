@@ -206,8 +206,7 @@ func newRecord(s setup, events []Event) *record {
 
 // violated adds a violation between two moments. The excerpt has what these owners
 // did at the key, and the faults.
-func (r *record) violated(invariant, text, key string, from, to int64,
-	owners ...owner) {
+func (r *record) violated(invariant, text, key string, from, to int64, owners ...owner) {
 	r.verdict.Violations = append(r.verdict.Violations, violation{
 		Invariant: invariant, At: to, Text: text,
 		Documents: r.documents(invariant, to),
@@ -323,10 +322,9 @@ func findExcuses(workers int, events []Event) map[int][]span {
 // of are the excuses of a section's process: those of stops that ended before the
 // section began explain nothing, because the lock could have seen what they did.
 func (r *record) of(s *section) []span {
-	return slices.DeleteFunc(slices.Clone(r.excuses[s.worker]),
-		func(one span) bool {
-			return one.end < s.held || one.from > s.over
-		})
+	return slices.DeleteFunc(slices.Clone(r.excuses[s.worker]), func(one span) bool {
+		return one.end < s.held || one.from > s.over
+	})
 }
 
 // covered is how much of a time the spans cover.

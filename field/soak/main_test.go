@@ -80,8 +80,7 @@ func TestAWrongLockIsCaught(t *testing.T) {
 			var verdict bytes.Buffer
 			again := command(t.Context(), []string{"judge", kept[0]}, &verdict, &log)
 			assert.Equal(t, violated, again)
-			assert.Contains(t, out.String(), verdict.String(),
-				"judged from the files alone")
+			assert.Contains(t, out.String(), verdict.String(), "judged from the files alone")
 		})
 	}
 }

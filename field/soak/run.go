@@ -145,8 +145,7 @@ func ping(ctx context.Context, rdb *redis.Client, report func(Event)) {
 
 // left writes down that something was left behind.
 func (w *world) left(format string, args ...any) {
-	w.write(Event{Kind: Left, Worker: everyone,
-		Text: fmt.Sprintf(format, args...)})
+	w.write(Event{Kind: Left, Worker: everyone, Text: fmt.Sprintf(format, args...)})
 }
 
 // eventually asks until there is nothing, for up to five seconds, and returns what

@@ -17,8 +17,7 @@ func TestTheStorageRefusesOlderTokensAndLogsWhatItDid(t *testing.T) {
 	client, err := dialStorage(server.Addr())
 	require.NoError(t, err)
 	do := func(kind Kind, section string, token uint64) (string, error) {
-		return client.Do(Event{Kind: kind, Key: "k", Section: section,
-			Token: token})
+		return client.Do(Event{Kind: kind, Key: "k", Section: section, Token: token})
 	}
 
 	value, err := do(Read, "a", 33)
@@ -50,6 +49,5 @@ func TestTheStorageRefusesOlderTokensAndLogsWhatItDid(t *testing.T) {
 	for _, e := range events {
 		kinds = append(kinds, e.Kind)
 	}
-	assert.Equal(t, []Kind{Read, Write, Read,
-		Refused, Refused, Read}, kinds)
+	assert.Equal(t, []Kind{Read, Write, Read, Refused, Refused, Read}, kinds)
 }

@@ -42,8 +42,7 @@ func findSubject(name string) (subject, error) {
 		m, ok := soaked[mistake]
 		if !ok {
 			return subject{}, fmt.Errorf("there is no wrong lock %q, they are %s",
-				name, onPurpose+strings.Join(slices.Sorted(maps.Keys(soaked)),
-					", "+onPurpose))
+				name, onPurpose+strings.Join(slices.Sorted(maps.Keys(soaked)), ", "+onPurpose))
 		}
 		return subject{Rung: ladder.Rung{Name: name, Nodes: 1, Build: m.Build,
 			Renews: true}, Page: "docs/soak.md"}, nil

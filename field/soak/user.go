@@ -134,8 +134,7 @@ func (u *user) section(l lock.Lock, key string, shared bool, lost lock.LossNotif
 		return nil
 	}
 	u.number++
-	name := fmt.Sprintf("w%d.%d/g%d-%d", u.orders.Worker, u.orders.Life, u.g,
-		u.number)
+	name := fmt.Sprintf("w%d.%d/g%d-%d", u.orders.Worker, u.orders.Life, u.g, u.number)
 	e := Event{Worker: u.orders.Worker, Life: u.orders.Life,
 		Goroutine: u.g, Key: key, Section: name, Shared: shared}
 	e.Token = lab.Token(l)

@@ -266,8 +266,7 @@ const most = 20
 
 // call writes down that an operation begins, and the stacks of all goroutines when it is
 // about to return too late. The function that it returns writes down how it has ended.
-func (w *worker) call(g int, key, op string, deadline time.Time) func(bool,
-	error) {
+func (w *worker) call(g int, key, op string, deadline time.Time) func(bool, error) {
 	n, now, left := w.calls.Add(1), clock(), time.Until(deadline)
 	w.write(Event{At: now, Kind: Call, Goroutine: g, N: n, Op: op, Key: key,
 		Deadline: now + int64(left)})

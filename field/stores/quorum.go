@@ -91,8 +91,7 @@ func (e ensemble) config(dir string) (string, error) {
 	var text strings.Builder
 	text.WriteString("initLimit=20\nsyncLimit=10\n")
 	for i := range len(e.ports) / 2 {
-		fmt.Fprintf(&text, "server.%d=127.0.0.1:%d:%d\n", i+1, e.ports[2*i],
-			e.ports[2*i+1])
+		fmt.Fprintf(&text, "server.%d=127.0.0.1:%d:%d\n", i+1, e.ports[2*i], e.ports[2*i+1])
 	}
 	return text.String(), nil
 }

@@ -44,8 +44,7 @@ func (h *handle) begun(ctx context.Context, parent string) (*link, error) {
 func (h *handle) attempt(ctx context.Context,
 	try func(context.Context) (bool, error)) (bool, error) {
 	if h.node != "" {
-		return false, fmt.Errorf("acquire %q: this handle has locked: unlock it first",
-			h.name)
+		return false, fmt.Errorf("acquire %q: this handle has locked: unlock it first", h.name)
 	}
 	granted, err := try(ctx)
 	if err != nil {

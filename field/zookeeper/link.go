@@ -268,8 +268,7 @@ func (k *link) under(ctx context.Context, path string) error {
 // remains that outlasts the link.
 func (k *link) create(path, owner string) (bool, error) {
 	for sent := false; ; {
-		_, err := k.conn.Create(path, []byte(owner), zk.FlagEphemeral,
-			zk.WorldACL(zk.PermAll))
+		_, err := k.conn.Create(path, []byte(owner), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 		switch {
 		case err == nil:
 			return true, nil

@@ -28,8 +28,7 @@ type person struct {
 	woken   atomic.Int64
 }
 
-func owner(t *testing.T, kind string, server *servers.Server,
-	timeout time.Duration) *person {
+func owner(t *testing.T, kind string, server *servers.Server, timeout time.Duration) *person {
 	t.Helper()
 	network, err := proxy.Listen(server.Addr())
 	require.NoError(t, err)
@@ -115,8 +114,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 }
 
 // The server restarts, and keeps its sessions: one that nobody resumes ends.
-func TestALockWhoseLossWasToldComesFreeAlthoughItsServerKnowsTheSession(
-	t *testing.T) {
+func TestALockWhoseLossWasToldComesFreeAlthoughItsServerKnowsTheSession(t *testing.T) {
 	each(t, func(t *testing.T, kind string) {
 		server := start(t)
 		ctx := within(t, time.Minute)

@@ -40,8 +40,7 @@ func watched(t *testing.T, server *servers.Server, watches int, why string, args
 
 // queue lets a holder and so many waiters queue up, one after the other. served
 // has the waiters' numbers as they get the lock.
-func queue(t *testing.T, server *servers.Server, all []*person) (
-	served chan int) {
+func queue(t *testing.T, server *servers.Server, all []*person) (served chan int) {
 	t.Helper()
 	ctx := t.Context()
 	require.NoError(t, all[0].Lock.Lock(ctx))
@@ -115,8 +114,7 @@ func TestTheLockOfAKilledClientComesFreeAndAHolderThatIsCutOffIsTold(t *testing.
 			default:
 				t.Error("another one holds the lock, and it was not run")
 			}
-			assert.ErrorIs(t, all[0].Unlock(context.Background()),
-				lock.ErrNotHeld)
+			assert.ErrorIs(t, all[0].Unlock(context.Background()), lock.ErrNotHeld)
 			require.NoError(t, all[1].Unlock(t.Context()))
 		})
 	}

@@ -103,8 +103,7 @@ func newStore(t *testing.T, server *servers.Server) *store {
 }
 
 // Holder is the first node of the lock, and the transaction that made it.
-func (s *store) Holder(_ context.Context, key string) (string, time.Time,
-	error) {
+func (s *store) Holder(_ context.Context, key string) (string, time.Time, error) {
 	path, err := s.first(key)
 	if path == "" || err != nil {
 		return "", time.Time{}, err

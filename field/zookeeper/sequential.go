@@ -50,8 +50,7 @@ func (l *Sequential) Lock(ctx context.Context) error {
 
 // queue makes a node and waits, if it may, until it is the smallest. It is false
 // when it may not wait, or when the session was lost on the way.
-func (l *Sequential) queue(ctx context.Context, wait bool) (granted bool,
-	err error) {
+func (l *Sequential) queue(ctx context.Context, wait bool) (granted bool, err error) {
 	in, err := l.begun(ctx, l.path)
 	if err != nil {
 		return false, err
@@ -98,8 +97,7 @@ func (l *Sequential) queue(ctx context.Context, wait bool) (granted bool,
 const gone = "gone"
 
 // before is the node right before one's own in the queue; "" for the first.
-func (l *Sequential) before(ctx context.Context, in *link, node string) (
-	string, error) {
+func (l *Sequential) before(ctx context.Context, in *link, node string) (string, error) {
 	nodes, err := in.children(ctx, l.path)
 	if err != nil {
 		return "", err

@@ -128,5 +128,6 @@ func (c *checking) shows(missing string) {
 	scenario, _ := scenarios.Find(name)
 	_, invariant, _ := strings.Cut(missing, ": ")
 	fmt.Fprintf(c.out, "%s: %s %s. It needs something that your lock doesn't have.\n\n%s\n", name,
-		invariant, scenarios.Report(c.results).Verdict(name, invariant), scenario.Summary)
+		invariant, scenarios.Report(c.results).Verdict(name, invariant),
+		protocol.InWords(scenario.Summary))
 }

@@ -110,7 +110,10 @@ func (c *checking) unusable(err error) int {
 // hear notes what a scenario has brought.
 func (c *checking) hear(scenario string, results []scenarios.Result, err error) {
 	c.heard = append(c.heard, scenario)
-	c.results = append(c.results, results...)
+	for _, r := range results {
+		r.Event, r.Timeline = protocol.InWords(r.Event), protocol.InWords(r.Timeline)
+		c.results = append(c.results, r)
+	}
 	if err != nil {
 		c.failed = append(c.failed, protocol.InWords(fmt.Sprintf("%s: %v", scenario, err)))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/scenarios"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 // writeHTML writes the results as a page.
@@ -35,7 +36,9 @@ func (c *checking) writeHTML(took time.Duration) error {
 		page.Verdicts = append(page.Verdicts, site.Verdict{Scenario: r.Scenario,
 			Invariant: r.Invariant, Verdict: c.verdict(r)})
 		if r.Verdict == scenarios.Breaks && len(r.Sequence) > 0 {
-			page.Broken = append(page.Broken, r.Recording(c.lockName))
+			run := r.Recording(c.lockName)
+			run.Summary = protocol.InWords(run.Summary)
+			page.Broken = append(page.Broken, run)
 		}
 	}
 	return recording.Replace(c.html, page.Write)

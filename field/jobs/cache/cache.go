@@ -112,8 +112,7 @@ type Locked struct {
 // it has the lock once more: between the look and the grant somebody else may have come
 // and gone. A lease that ends while the value is loaded lets another request load
 // as well.
-func (l Locked) Refill(ctx context.Context, look Look, load Load) (
-	value string, err error) {
+func (l Locked) Refill(ctx context.Context, look Look, load Load) (value string, err error) {
 	opts, err := lock.Configure(l.Env.Nodes, l.Env.Key, l.Env.TTL, l.Env.Options)
 	if err != nil {
 		return "", err

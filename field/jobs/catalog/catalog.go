@@ -76,8 +76,7 @@ func (l List) ReadAtOnce(ctx context.Context) (price int, half bool, err error) 
 // judged says whether prices are of one change.
 func judged(prices []string) (price int, half bool, err error) {
 	if len(prices) != 2*articles {
-		return 0, false, fmt.Errorf("the list has %d prices, not %d", len(prices),
-			2*articles)
+		return 0, false, fmt.Errorf("the list has %d prices, not %d", len(prices), 2*articles)
 	}
 	for _, other := range prices {
 		half = half || other != prices[0]

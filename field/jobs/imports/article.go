@@ -65,8 +65,7 @@ func (w *articleWorker) leftover(ctx context.Context) error {
 }
 
 // take goes through the queue if there is something in it and nobody else does.
-func (w *articleWorker) take(ctx context.Context, queue lock.Lock) (
-	t *taken, err error) {
+func (w *articleWorker) take(ctx context.Context, queue lock.Lock) (t *taken, err error) {
 	length, err := w.RDB.LLen(ctx, w.key(waiting)).Result()
 	if err != nil || length == 0 {
 		return nil, err
@@ -160,8 +159,7 @@ func (w *articleWorker) do(ctx context.Context, t *taken) error {
 		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		_, logged := w.note(own, failed, t.Task, w.Name)
-		return errors.Join(fmt.Errorf("task %d: %w: %w", t.ID, errWork, err),
-			logged)
+		return errors.Join(fmt.Errorf("task %d: %w: %w", t.ID, errWork, err), logged)
 	}
 	if _, err := w.note(ctx, ended, t.Task, w.Name); err != nil {
 		return err

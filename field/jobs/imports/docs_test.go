@@ -52,8 +52,7 @@ func TestTheTablesOfThePageAreFresh(t *testing.T) {
 		" cd field && go test ./jobs/imports -run OfThePage")
 	generated.Compare(t, "import.md", "article", table(t, imports.Worker.Article))
 	generated.Compare(t, "import.md", "improved", table(t, imports.Worker.Improved))
-	_, timeline := runScenario(t, imports.Worker.Article, "reentrant", tasks(3, 1),
-		scanned)
+	_, timeline := runScenario(t, imports.Worker.Article, "reentrant", tasks(3, 1), scanned)
 	generated.Compare(t, "import.md", "scan", generated.Block(narrow(timeline)))
 }
 

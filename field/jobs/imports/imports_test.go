@@ -37,8 +37,7 @@ func TestImprovedACrashBeforeAnyCommandCostsNothing(t *testing.T) {
 			v, timeline := runScenario(t, imports.Worker.Improved, "reentrant/fenced",
 				tasks(2, 1), func(s *scenario) {
 					a := s.worker("A", 1, 0, lasting(second))
-					a.Fault(lab.Renewal, nth, lab.Fault{CrashBefore: !after,
-						CrashAfter: after})
+					a.Fault(lab.Renewal, nth, lab.Fault{CrashBefore: !after, CrashAfter: after})
 					s.worker("A2", 1, 2*second, lasting(second))
 					s.until(60 * second)
 				})

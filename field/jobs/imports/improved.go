@@ -54,8 +54,7 @@ func (w *improvedWorker) run(ctx context.Context) error {
 
 // next takes a task and returns the claim of its group. When there is nothing to
 // do it returns what ends with the first lease of a claim.
-func (w *improvedWorker) next(ctx context.Context) (*Task, string, <-chan time.Time,
-	error) {
+func (w *improvedWorker) next(ctx context.Context) (*Task, string, <-chan time.Time, error) {
 	for {
 		// It looks without the lock, because a worker with nothing to do must not
 		// keep the others from the queue.
@@ -167,8 +166,7 @@ func (w *improvedWorker) choose(v view) (*choice, error) {
 // take takes what was chosen, or nothing when somebody was quicker. Mine is the part of
 // the claim that does not change while it is renewed: the slot, the worker, and the
 // fencing token.
-func (w *improvedWorker) take(ctx context.Context, c choice) (t *Task, mine string,
-	err error) {
+func (w *improvedWorker) take(ctx context.Context, c choice) (t *Task, mine string, err error) {
 	token := uint64(0)
 	if fenced, ok := w.queue.(lock.Fenced); ok {
 		token = fenced.Token()

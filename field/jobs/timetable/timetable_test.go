@@ -233,8 +233,7 @@ func TestTimetableOfThePageIsFresh(t *testing.T) {
 		rows = append(rows, []string{rung.Name, alive.count(), dying.count()})
 	}
 	generated.Compare(t, "scheduled.md", "rungs",
-		generated.Table(1, []string{"", "nobody dies", "three of four die at work"},
-			rows))
+		generated.Table(1, []string{"", "nobody dies", "three of four die at work"}, rows))
 }
 
 // count is in how many minutes the job was done, and how often it was begun.
