@@ -17,12 +17,12 @@
 // wakes one waiter, in turn, so a thousand waiters in one process don't all ask
 // at once. lock.PollEvery has no effect here.
 //
-// The subscription belongs to a goroutine of its own, which closes it when the
-// last waiter has left. The waiters don't wait for that goroutine: go-redis
-// can't close a subscription while it dials, and Lock has to return when its
-// context ends. So the goroutine may outlive its last waiter until the driver's
-// dial has timed out. New refuses a client that can't subscribe like that, such
-// as a *redis.Ring.
+// The subscription belongs to a goroutine of its own, which closes it some
+// seconds after the last waiter has left. The waiters don't wait for that
+// goroutine: go-redis can't close a subscription while it dials, and Lock has
+// to return when its context ends. So the goroutine may outlive its last waiter
+// until the driver's dial has timed out. New refuses a client that can't
+// subscribe like that, such as a *redis.Ring.
 //
 // Redis delivers a message at most once and stores none. So a message is a hint
 // and never a proof:
