@@ -258,7 +258,8 @@
       a.removeAttribute('aria-current');
       return a.pathname === location.pathname;
     });
-    var now = all.find(function (a) { return level(a.hash) === level(location.hash); }) || all[0];
+    var now = !/&after=/.test(location.hash) && // a comparison is no level
+      (all.find(function (a) { return level(a.hash) === level(location.hash); }) || all[0]);
     if (now) { now.setAttribute('aria-current', 'page'); }
   }
   window.addEventListener('hashchange', marks);
