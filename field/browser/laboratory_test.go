@@ -146,8 +146,8 @@ func TestAChangedNumberMakesAnotherRun(t *testing.T) {
 			" i.value = %q; i.form.requestSubmit()", lease))
 	}
 	e := sets("60")
-	assert.Equal(t, "With a lease of 60 s gold doesn't break in 15 s of work. Does not arise: the situation"+
-		" that the scenario tests didn't come about in this run. Now make the work longer.", e.Outcome)
+	assert.Equal(t, "With a lease of 60 s gold doesn't break in 15 s of work. The situation that"+
+		" the scenario tests doesn't arise in this run. Now make the work longer.", e.Outcome)
 	assert.Contains(t, e.Summary, "This run has a lease of 60 s.")
 	assert.LessOrEqual(t, e.Wide, 0, "the page is wider than a phone")
 	assert.Equal(t, "60", shows[string](b.stage, `Array.from(document.querySelectorAll(

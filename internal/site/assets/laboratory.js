@@ -16,8 +16,8 @@
   var OWN = 'your lock', OWN_FILE = OWN + '/lock.js', KEPT = 'lockladder own lock';
   // A verdict that says nothing about the lock says why.
   var MEANS = {
-    'does not arise': 'Does not arise: the situation that the scenario tests didn\'t come about in this run.',
-    'not offered': 'Not offered: this lock doesn\'t have what the scenario needs.'
+    'does not arise': 'The situation that the scenario tests doesn\'t arise in this run.',
+    'not offered': 'This lock doesn\'t have what the scenario needs.'
   };
   var FAULTS = [
     ['late reply', 'the reply is late'], ['late', 'the request is late'],
