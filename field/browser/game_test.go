@@ -281,7 +281,8 @@ func TestAWinIsExplainedAndPlayedAgainstTheNextRung(t *testing.T) {
 		comes(s, `document.querySelector('.game .compared p')?.innerText ?? ''`,
 			func(c *assert.CollectT, says string) { assert.Equal(c, next, says) })
 	}
-	assert.Contains(t, s.game("").Cards, "SET lock:stock locked EX 10 NX")
+	assert.Regexp(t, "(?s)SET lock:stock locked EX 10 NX.*Next: Between two commands", s.game("").Cards)
+	assert.Equal(t, "gold, same schedule", s.game("").Title)
 
 	// Another value in the key is no other step.
 	s.level(levelOf("gold", "foreign-release"), "once: A> A< A= A= E B> A>")

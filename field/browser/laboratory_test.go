@@ -146,8 +146,8 @@ func TestAChangedNumberMakesAnotherRun(t *testing.T) {
 			" i.value = %q; i.form.requestSubmit()", lease))
 	}
 	e := sets("60")
-	assert.Equal(t, "With a lease of 60 s gold survives 15 s of work. Now make the work longer.",
-		e.Outcome)
+	assert.Equal(t, "With a lease of 60 s gold doesn't break in 15 s of work. The situation that"+
+		" the scenario tests doesn't arise in this run. Now make the work longer.", e.Outcome)
 	assert.Contains(t, e.Summary, "This run has a lease of 60 s.")
 	assert.LessOrEqual(t, e.Wide, 0, "the page is wider than a phone")
 	assert.Equal(t, "60", shows[string](b.stage, `Array.from(document.querySelectorAll(
@@ -190,12 +190,12 @@ func TestAFaultIsDroppedOnTheMessageThatIsShown(t *testing.T) {
 		return b.tries(fmt.Sprintf(change, "l.querySelector('.settings select')", lock))
 	}
 	e = chooses("diamond")
-	assert.Contains(t, e.Outcome, "diamond holds; gold broke at 15.008 s. foreign release: didn't happen")
+	assert.Contains(t, e.Outcome, "diamond: holds; before it, gold: breaks at 15.008 s. foreign release: holds")
 	assert.Contains(t, e.Hash, "scenario=overrun_release&invariant=foreign+release")
 	assert.Contains(t, e.Dropped, "A's command 1: the reply is late by 0.3 s")
-	assert.Contains(t, chooses("gold").Outcome, "gold breaks at 15.008 s; diamond held. ")
+	assert.Contains(t, chooses("gold").Outcome, "gold: breaks at 15.008 s; before it, diamond: holds. ")
 	e = b.tries(fmt.Sprintf(change, "lockladder.laboratory.other", "diamond"))
-	assert.Contains(t, e.Outcome, "gold breaks at 15.008 s; diamond holds. ")
+	assert.Contains(t, e.Outcome, "gold: breaks at 15.008 s; diamond: holds. ")
 	assert.Equal(t, "gold breaks: foreign release, diamond holds", shows[string](b.stage,
 		`Array.from(document.querySelectorAll('.views.two .lock'), h => h.innerText.trim()).join(', ')`))
 	e = chooses("exercise fenced") // which has no such scenario
@@ -209,7 +209,7 @@ func TestAScriptIsEditedAndRun(t *testing.T) {
 	b := newBench(t)
 	first := b.asks(url.Values{"rung": {"diamond"}, "scenario": {"overrun_release"},
 		"invariant": {"foreign release"}})
-	assert.Contains(t, first.Outcome, "foreign release: didn't happen")
+	assert.Contains(t, first.Outcome, "foreign release: holds")
 	assert.Equal(t, "diamond/release.lua", first.Scripts)
 	edited := func(text string) string {
 		return fmt.Sprintf("l.querySelector('details').open = true;"+
@@ -239,7 +239,7 @@ func TestAScriptIsEditedAndRun(t *testing.T) {
 	assert.Contains(t, e.Outcome, "There was no answer within 1 s. Does a script loop")
 	b.tries("lockladder.laboratory.program.patience = 300; l.dataset.state = 'ready'")
 	loops() // the next question ends it
-	assert.Contains(t, b.presses("As it is written").Outcome, "foreign release: didn't happen")
+	assert.Contains(t, b.presses("As it is written").Outcome, "foreign release: holds")
 	assert.Contains(t, b.presses("A hundred random worlds").Outcome, "In 100 random worlds diamond broke nothing")
 }
 
@@ -247,9 +247,9 @@ func TestAScriptIsEditedAndRun(t *testing.T) {
 func TestANumberIsChangedInASentence(t *testing.T) {
 	b := newBench(t)
 	for page, says := range map[string]string{"ttl.md": "two holders, ",
-		"3-gold.md": "foreign release, ", "6-watchdog.md": "diamond/watchdog survives this"} {
+		"3-gold.md": "foreign release, ", "6-watchdog.md": "diamond/watchdog doesn't break"} {
 		b.visits(b.site + "/docs/" + page)
-		for i, says := range []string{"survives this", says} {
+		for i, says := range []string{"doesn't break", says} {
 			b.runs(`document.querySelector('.tried + .outcome').textContent = '';
 				const s = document.querySelector('.tried input'); s.value = %d;
 				s.dispatchEvent(new Event('input'))`, 20-8*i)

@@ -131,7 +131,7 @@ func TestAStepShowsWhatHappensAndWhereTheCodeIs(t *testing.T) {
 	choose := "const c = Array.from(p.querySelectorAll('select')).at(-1);" +
 		" c.value = %q; c.dispatchEvent(new Event('change'))"
 	assert.Equal(t, "gold silver", s.does(fmt.Sprintf(choose, "silver")).Views)
-	assert.Contains(t, s.clicks("to the end").Status, "✗")
+	assert.Regexp(t, "^silver goes on: .*✗ two holders", s.clicks("to the end").Status, "silver ends later")
 	assert.Equal(t, "gold", s.does(fmt.Sprintf(choose, "")).Views)
 
 	s.visits(s.site + "/" + goldPage + "#t=181")

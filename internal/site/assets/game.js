@@ -91,7 +91,8 @@
   Game.prototype.waits = function (state) {
     var game = this, list = [];
     this.graph.clients.forEach(function (name, i) {
-      var does = game.does(state, i).replace('is stopped: ', ''), call = game.calls(i, does);
+      var all = game.does(state, i), does = all.replace('is stopped: ', '');
+      var call = game.calls(i, does), at = { reads: ' the storage', writes: ' to the storage' };
       var sent = game.ways(state).filter(function (w) {
         return w.client === i && /[><]/.test(w.sign) && w.line && does !== 'is dead';
       }).map(function (w) { return w.line; });
@@ -102,7 +103,8 @@
       });
       // A renewal that is under way says nothing of the work besides.
       if (call && (sent.length === 0 || call !== does)) {
-        list.push({ client: i, line: game.methods[call], why: name + ' calls ' + call + ' next' });
+        list.push({ client: i, line: game.methods[call], why: name + ' ' + (call === does ?
+          'is in ' + call : all + (at[does] || '') + '; its next call is ' + call) });
       }
     });
     return list.filter(function (w) { return w.line; });
@@ -375,15 +377,15 @@
     run.label = function (i) { return i === 0 ? 'start' : String(i); };
     run.waits = this.waits(now);
     run.does = g.clients.map(function (name, i) {
-      var wait = run.waits.find(function (w) { return w.client === i; }), does = game.does(now, i);
+      var wait = run.waits.filter(function (w) { return w.client === i; }).pop(), does = game.does(now, i);
       return wait && does !== 'is dead' ? wait.why : name + ' ' + (/^(is|waits|reads|writes)/.test(does) ?
         does : 'is in ' + does);
     });
     return run;
   };
 
-  // read takes the level and the schedule from the address, and the lock that had this
-  // schedule before.
+  // read takes the level and the schedule from the address, and for a comparison the lock
+  // that had this schedule before and the level in which it was found.
   Game.prototype.read = function () {
     var hash = new URLSearchParams(this.small ? '' : location.hash.slice(1));
     var wanted = (this.element.dataset.level || hash.get('level') || '').replace(/-/g, ' ');
@@ -395,6 +397,10 @@
       return l.lock === lock && l.invariant.replace(/-/g, ' ') === wanted;
     });
     this.before = this.goal >= 0 && hash.get('after') || '';
+    this.from = Number(hash.get('from')) - 1; // of the lock before, if the address has none
+    this.from = this.levels[this.from] ? this.from : this.levels.findIndex(function (l) {
+      return l.lock === game.before;
+    });
     if (this.level < 0 && !this.before) {
       this.level = this.levels.findIndex(function (l) { return l.lock === lock; });
       var invariant = this.levels[this.level].invariant;
@@ -403,12 +409,11 @@
     this.won = null;
     game.play(hash.get('s') || '', true);
   };
-  // asked is the level. Another lock's schedule may ask for an invariant of which there
-  // is no level.
+  // asked is the level, or the comparison with the lock before: there may be no such level.
   Game.prototype.asked = function () {
-    var goal = this.graph.goals[this.goal];
-    return this.levels[this.level] || { lock: this.graph.lock, invariant: goal.invariant,
-      title: 'The same schedule', ask: 'Does it break this lock, too?' };
+    return !this.before && this.levels[this.level] || { lock: this.graph.lock,
+      invariant: this.graph.goals[this.goal].invariant, title: this.graph.lock + ', same schedule',
+      ask: 'Does the schedule that breaks ' + (this.before || 'another lock') + ' break it, too?' };
   };
   // play takes a schedule: "once: A> A<", with or without the lock's name before it.
   Game.prototype.play = function (schedule, quiet) {
@@ -476,14 +481,16 @@
     var game = this, g = this.graph, level = this.asked();
     var state = this.states[this.states.length - 1], goal = g.goals[this.goal];
     if (!this.small) { document.title = level.title + ' · Lock Ladder'; }
-    this.title.textContent = (this.level < 0 ? '' : 'Level ' + (this.level + 1) + ': ') +
+    this.title.textContent = (this.level < 0 || this.before ? '' : 'Level ' + (this.level + 1) + ': ') +
       level.title;
-    this.nav.replaceChildren.apply(this.nav, [[-1, '← level '], [1, 'level → ']].map(
-      function (to) {
-        var l = game.level >= 0 && game.levels[game.level + to[0]];
-        return l ? html('a', { href: game.address(l), title: l.title + ' (' + l.lock + ')' },
-          [to[0] < 0 ? '← level ' + game.level : 'level ' + (game.level + 2) + ' →']) : '';
-      }));
+    this.nav.replaceChildren.apply(this.nav, [-1, 1].map(function (to) {
+      var nth = game.before ? game.from + (to + 1) / 2 : game.level + to;
+      var l = (game.before || game.level >= 0) && game.levels[nth];
+      return l ? html('a', { href: game.address(l) + (game.before && to < 0 ? '&' +
+        new URLSearchParams({ s: g.program + ': ' + game.wanted.join(' ') }) : ''),
+      title: l.title + ' (' + l.lock + ')' },
+      [to < 0 ? '← level ' + (nth + 1) : 'level ' + (nth + 1) + ' →']) : '';
+    }));
     this.story.textContent = level.story || '';
     this.ask.replaceChildren(html('b', {}, [g.lock]), ': ' + level.ask + ' (',
       html('i', {}, [level.invariant]), MEANS[level.invariant] ? ': ' +
@@ -519,14 +526,14 @@
     // What was chosen after the break isn't counted.
     var best = this.masks.findIndex(function (mask) { return mask & (won ? bit : all); }) + 1;
     this.element.dataset.state = 'open';
-    // Another lock's schedule is no solution of this level.
-    var replayed = this.before && this.path.length <= this.wanted.length;
-    if (won) {
+    if (this.before) { // another lock's schedule is no solution of this level
+      text = won ? [html('strong', { 'class': 'broken' }, ['✗ ' + goal.invariant])] : [];
+    } else if (won) {
       text = [html('strong', { 'class': 'broken' }, ['You broke it: ' + goal.invariant +
         '. ']), best + ' actions' + (best > par ? '; the fewest is ' + par + '.' :
         ', which is the fewest.')];
       cards.push(this.explained(goal.invariant, best));
-      if (!replayed) { this.save(level, best); }
+      this.save(level, best);
     } else if (this.found.length > 0) {
       text = [html('strong', { 'class': 'broken' }, ['You broke it: ' +
         this.found.join(', ') + '. ']),
@@ -544,13 +551,13 @@
       text = ['Click an arrow in the picture, or pick what happens next.'];
     }
     this.cards.replaceChildren.apply(this.cards, cards);
-    this.hint.disabled = this.claim.disabled = won;
+    this.hint.disabled = this.claim.disabled = won || !!this.before;
     this.verdict.replaceChildren.apply(this.verdict, text);
   };
   // onward leads to the next level.
   Game.prototype.onward = function () {
-    this.element.dataset.state = 'won';
-    var next = this.level < 0 ? this.levels.find(function (l) {
+    this.element.dataset.state = this.before ? 'compared' : 'won';
+    var next = this.before ? this.levels[this.from + 1] : this.level < 0 ? this.levels.find(function (l) {
       return l.lock === this.graph.lock;
     }, this) : this.levels[this.level + 1];
     return html('p', {}, [next ? html('a', { 'class': 'next', href: this.address(next) },
@@ -636,7 +643,7 @@
   // explained is the card of a break: what happened, at which line, and what the next rung
   // changes.
   Game.prototype.explained = function (invariant, step) {
-    var game = this, at = this.behind(step), next = this.higher();
+    var at = this.behind(step), next = this.higher();
     var parts = [html('p', { 'class': 'happened' }, [this.tells(invariant, step)])];
     if (at.line) {
       parts.push(html('p', { 'class': 'decisive' }, [this.graph.clients[at.client] + '\'s ' +
@@ -645,18 +652,24 @@
       var li = this.view.boards[at.client].show(at.line);
       if (li) { li.classList.add('decisive'); }
     }
-    var on = this.onward();
     if (next) {
-      var same = html('a', { 'class': 'same', href: this.address(next, invariant) + '&' +
-        new URLSearchParams({ s: this.schedule(step), after: this.graph.lock }) },
-      ['▶ the same schedule against ' + next.lock]);
-      same.addEventListener('click', function () { game.keep(step); });
       parts.push(html('p', {}, ['The next rung, ', html('b', {}, [next.lock]), ': ' +
         next.idea + '.']));
+    }
+    return html('div', { 'class': 'card' }, parts.concat(this.further(invariant, step)));
+  };
+  // further leads to the next rung with the same schedule, and to the next level.
+  Game.prototype.further = function (invariant, step) {
+    var game = this, next = this.higher(), on = this.onward();
+    if (next) {
+      var same = html('a', { 'class': 'same', href: this.address(next, invariant) + '&' +
+        new URLSearchParams({ s: this.graph.program + ': ' + this.wanted.slice(0, step).join(' '),
+          after: this.graph.lock, from: (this.before ? this.from : this.level) + 1 }) },
+      ['▶ the same schedule against ' + next.lock]);
+      same.addEventListener('click', function () { game.keep(step); });
       on.prepend(same, ' ');
     }
-    parts.push(on);
-    return html('div', { 'class': 'card' }, parts);
+    return on;
   };
   // higher is the first level of the next lock.
   Game.prototype.higher = function () {
@@ -667,12 +680,10 @@
   };
   // keep keeps for the next page what this lock did.
   Game.prototype.keep = function (step) {
-    var run = this.view.run, did = run.entries.slice(1, step + 1).map(function (e, i) {
-      return run.what(i + 1);
-    });
+    var words = this.wanted.slice(0, step);
     try {
       sessionStorage.setItem(PLAYED, JSON.stringify({ lock: this.graph.lock,
-        schedule: this.schedule(step), did: did }));
+        schedule: this.graph.program + ': ' + words.join(' '), did: words.map(this.did, this) }));
     } catch (e) { /* the page shows this lock's side only */ }
   };
   Game.prototype.kept = function () {
@@ -689,11 +700,15 @@
       return (owner || text[0]) + '\'s value';
     });
   }
+  // did is what this lock did at an action of the schedule, by its index.
+  Game.prototype.did = function (action, i) {
+    return this.steps[i] ? this.view.run.what(this.steps[i]) : 'doesn\'t happen';
+  };
   // compared shows the schedule of the lock before beside what this one does in it.
   Game.prototype.compared = function (goal) {
-    var game = this, run = this.view.run, before = this.kept(), first = 0;
+    var game = this, before = this.kept(), first = 0;
     var rows = this.wanted.map(function (action, i) {
-      var step = game.steps[i], now = step ? run.what(step) : 'doesn\'t happen';
+      var step = game.steps[i], now = game.did(action, i);
       var then = before[i] || action, differs = before[i] ? role(then) !== role(now) : !step;
       if (differs && !first) { first = i + 1; }
       return html('tr', differs ? { 'class': 'differs' } : {}, [String(i + 1), then, now].map(
@@ -703,15 +718,19 @@
       rows.splice(0, first - 2, html('tr', {}, [html('td', {}, ['1–' + (first - 2)]),
         html('td', { colspan: '2' }, ['the same'])]));
     }
-    var broken = this.wins(), lock = this.graph.lock;
+    var broken = this.wins(), lock = this.graph.lock, level = this.levels[this.level];
+    // What the level asks is its secret until it is played.
+    var secret = level && this.progress()[lock + ' ' + level.invariant] === undefined;
     return html('div', { 'class': 'card compared' }, [
       html('p', {}, [html('b', {}, [(first ? lock + ' differs from ' + this.before +
         ' in step ' + first : lock + ' does the same as ' + this.before) + '. ' + (broken ?
-        'The schedule breaks it, too.' : 'The schedule doesn\'t break it' + (goal.schedule ?
+        'The schedule breaks it, too.' : 'The schedule doesn\'t break it' + (secret ?
+          '. Does any other? Level ' + (this.level + 1) + ' asks.' : goal.schedule ?
           ', but ' + goal.failing + ' of ' + this.graph.schedules + ' others do: undo some steps, and find one.' :
           ', and neither does any other of ' + this.graph.schedules + '.'))])]),
       !first ? '' : html('table', {}, [html('thead', {}, [html('tr', {}, ['', this.before, lock].map(
-        function (text) { return html('th', {}, [text]); }))]), html('tbody', {}, rows)])]);
+        function (text) { return html('th', {}, [text]); }))]), html('tbody', {}, rows)]),
+      broken ? this.further(goal.invariant, this.wanted.length) : this.onward()]);
   };
 
   // announce leads the keyboard to the next level, and a screen reader says with its
@@ -830,7 +849,7 @@
     var game = this, done = this.progress();
     this.list.replaceChildren.apply(this.list, this.levels.map(function (l, i) {
       var key = l.lock + ' ' + l.invariant;
-      return html('li', i === game.level ? { 'aria-current': 'true' } : {}, [
+      return html('li', i === game.level && !game.before ? { 'aria-current': 'true' } : {}, [
         done[key] === undefined ? '' : '✓ ',
         html('a', { href: game.address(l) }, [l.title]), ' (' + l.lock + ')']);
     }));

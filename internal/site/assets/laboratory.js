@@ -16,7 +16,7 @@
   var OWN = 'your lock', OWN_FILE = OWN + '/lock.js', KEPT = 'lockladder own lock';
   // A verdict that says nothing about the lock says why.
   var MEANS = {
-    'does not arise': 'The situation of this scenario didn\'t come about in this run.',
+    'does not arise': 'The situation that the scenario tests doesn\'t arise in this run.',
     'not offered': 'This lock doesn\'t have what the scenario needs.'
   };
   var FAULTS = [
@@ -482,7 +482,7 @@
       this.point(a);
     } else {
       this.report([a.outcome, a.unjudged && 'The scenario needs that acquisition and ends without a verdict.',
-        beside(this.said, before), this.survives(all) || verdicts(all)].filter(Boolean).join(' '),
+        beside(this.said, before), this.spared(all) || verdicts(all)].filter(Boolean).join(' '),
       broken ? 'broken' : all.some(function (v) { return v.verdict === 'holds'; }) ? 'holds' : '');
     }
     if (!a.run) {
@@ -537,35 +537,36 @@
   // the same scenario.
   function beside(now, other) {
     if (!now || !other || other.error) { return ''; }
-    function says(said, breaks, holds, neither) {
+    function says(said) {
       var all = said.verdicts, broken = all.filter(function (v) { return v.verdict === 'breaks'; });
       var first = broken.map(function (v) { return parseFloat(v.event); }).sort(function (x, y) {
         return x - y;
       })[0];
-      return said.lock + ' ' + (broken.length > 0 ? breaks + ' at ' + first.toFixed(3) + ' s' :
-        all.some(function (v) { return v.verdict === 'holds'; }) ? holds : neither);
+      return said.lock + ': ' + (broken.length > 0 ? 'breaks at ' + first.toFixed(3) + ' s' :
+        all.some(function (v) { return v.verdict === 'holds'; }) ? 'holds' : all[0] ? all[0].verdict : 'not judged');
     }
-    return says(now, 'breaks', 'holds', 'isn\'t put to the test') + '; ' + (other.run ?
-      says(other, 'breaks', 'holds', 'isn\'t put to the test') :
-      says(other, 'broke', 'held', 'wasn\'t put to the test')) + '.';
+    return says(now) + '; ' + (other.run ? '' : 'before it, ') + says(other) + '.';
   }
   function verdicts(all) {
     return (all || []).map(function (v) {
-      return v.invariant + ': ' + (v.verdict === 'holds' ? 'didn\'t happen' : v.verdict) +
-        (v.event ? ', ' + v.event : '');
-    }).concat(Object.keys(MEANS).filter(function (verdict) {
-      return (all || []).some(function (v) { return v.verdict === verdict; });
-    }).map(function (verdict) { return MEANS[verdict]; })).join('\n');
+      return v.invariant + ': ' + v.verdict + (v.event ? ', ' + v.event : '');
+    }).concat(meaning(all || [])).join('\n');
   }
-  // survives says in words that nothing breaks any more of what the lock is known to
+  // meaning is why some of the verdicts say nothing about the lock.
+  function meaning(all) {
+    return Object.keys(MEANS).filter(function (verdict) {
+      return all.some(function (v) { return v.verdict === verdict; });
+    }).map(function (verdict) { return MEANS[verdict]; });
+  }
+  // spared says in words that nothing breaks any more of what the lock is known to
   // break, since the numbers are others.
-  Laboratory.prototype.survives = function (all) {
+  Laboratory.prototype.spared = function (all) {
     var changes = this.changes(), work = this.numbers.work.value;
     var long = / works? for ([\d.]+) s\b/.exec(' ' + this.summary());
     if (changes.length === 0 || !all.some(function (v) { return v.declared; }) ||
       all.some(function (v) { return v.verdict === 'breaks'; })) { return ''; }
-    return 'With ' + changes.join(', ') + ' ' + this.lock.value + ' survives ' +
-      (long ? long[1] * (work || 100) / 100 + ' s of work' : 'this scenario') + '. ' +
+    return ['With ' + changes.join(', ') + ' ' + this.lock.value + ' doesn\'t break in ' +
+      (long ? long[1] * (work || 100) / 100 + ' s of work' : 'this scenario') + '.'].concat(meaning(all)).join(' ') + ' ' +
       (long && !this.changed(NUMBERS[1]) ? 'Now make the work longer.' : 'How far can you go back until it breaks?');
   };
   Laboratory.prototype.summary = function () {
@@ -790,7 +791,7 @@
     var fixed = all.filter(function (v) { return v.declared && v.verdict !== 'breaks'; }).length;
     return names + ' scenarios look at ' + all.length + ' invariants: ' + breaks + ' break' +
       (!changed || this.isOwn() ? '' : ', ' + of('breaks', false) + ' only because of your change') + ', ' + of('holds') +
-      ' hold' + (rest ? ', ' + rest + ' weren\'t put to the test' : '') +
+      ' hold' + (rest ? ', ' + rest + ' don\'t arise or aren\'t offered' : '') +
       (errors ? ', ' + errors + ' scenarios can\'t be judged' : '') + '.' +
       (fixed ? ' Your change fixes ' + fixed + '.' : '') +
       (this.isOwn() && this.changes().length === 0 ? this.likeness(all) : '');
@@ -963,7 +964,7 @@
       var a = JSON.parse(text), broken = (a.verdicts || []).find(function (v) { return v.verdict === 'breaks'; });
       if (asked !== sentence.asked) { return; } // the reader has moved on
       sentence.say(a.error || (broken ? broken.invariant + ', ' + broken.event :
-        q.rung + ' survives this: no two clients hold the lock together.'), broken || a.error ? 'broken' : 'holds');
+        q.rung + ' doesn\'t break: no two clients hold the lock together.'), broken || a.error ? 'broken' : 'holds');
     }).catch(function (e) { sentence.say(e.message, 'wrong'); });
   };
   Sentence.prototype.say = function (text, classes) {

@@ -151,8 +151,7 @@
     this.element = html('section', { 'class': 'view', 'aria-label': d.lock }, [
       html('p', { 'class': 'lock' }, [html('b', {}, [d.lock]), ' ', html('span', {
         'class': 'verdict ' + (d.verdict === 'breaks' ? 'broken' : 'holds') },
-      [d.verdict === 'breaks' ? 'breaks: ' + d.invariant : d.verdict === 'does not arise' ?
-        'isn\'t put to the test' : d.verdict])]),
+      [d.verdict === 'breaks' ? 'breaks: ' + d.invariant : d.verdict])]),
       html('div', { 'class': 'parts' }, [this.lanes,
         html('div', { 'class': 'beside' }, [this.facts, this.code])])
     ]);
@@ -524,11 +523,11 @@
     return li;
   };
 
-  // show goes to an entry.
-  View.prototype.show = function (i) {
+  // show goes to an entry, or to the end of the fold that it is in.
+  View.prototype.show = function (i, exactly) {
     this.at = i;
     var r = this.rowOf[i], row = this.rows[r];
-    if (row.folded) { this.at = i = row.to; }
+    if (row.folded && !exactly) { this.at = i = row.to; }
     this.cover.setAttribute('y', this.y(r) + ROW / 2 - 1);
     this.cursor.setAttribute('y', this.y(r) - ROW / 2);
     var view = this, y = this.y(r) * this.scale, tall = ROW * this.scale;
@@ -625,6 +624,7 @@
     this.known = !!element.closest('.laboratory'); // a page says what the run ends with
     this.answered = false; // or the run was seen
     this.timer = null;
+    this.past = 0; // rows of the run beside it after the main run's end
     var main = this.main = this.view(runs[element.dataset.lock]);
     this.build(main.run.data);
     this.views.append(main.element);
@@ -648,7 +648,7 @@
   Player.prototype.address = function () {
     var hash = new URLSearchParams(location.hash.indexOf('=') > 0 ?
       location.hash.slice(1) : '');
-    hash.set(this.key, String(this.main.at));
+    hash.set(this.key, String(this.at()));
     hash.delete('all' + this.nth);
     hash.delete('beside' + this.nth);
     if (this.all) { hash.set('all' + this.nth, '1'); }
@@ -683,7 +683,8 @@
     this.slider = html('input', { type: 'range', min: '0', step: '1',
       'aria-label': 'row of the run' });
     this.slider.addEventListener('input', function () {
-      player.go(player.main.rows[Number(player.slider.value)].to);
+      var at = Number(player.slider.value), past = at - player.main.rows.length + 1;
+      player.go(past > 0 ? player.main.run.last + past : player.main.rows[at].to);
     });
     this.speed = html('select', { 'aria-label': 'speed' }, [['slow', '2'],
       ['normal', '1'], ['fast', '0.4']].map(function (s) {
@@ -722,7 +723,7 @@
         button('◀ back', 'one step back', function () { player.step(-1); }),
         this.playing,
         button('step ▶', 'one step on', function () { player.step(1); }),
-        button('▶|', 'to the end', function () { player.go(player.main.run.last); }),
+        button('▶|', 'to the end', function () { player.go(player.last()); }),
         this.slider]),
       html('div', { 'class': 'controls' }, [html('label', {}, ['speed: ', this.speed]),
         html('label', {}, [this.every, ' every attempt']), compare, whatIf,
@@ -778,32 +779,45 @@
     if (this.other) { this.other.layout(all); }
     this.go(at);
   };
+  // last is the last moment: the main run's last entry, and then the rows in which a run
+  // beside it goes on.
+  Player.prototype.last = function () {
+    var run = this.main.run, other = this.other;
+    return run.last + (other ? other.rows.length - 1 -
+      other.rowOf[other.run.until(run.entries[run.last].at)] : 0);
+  };
+  // at is the moment that is shown.
+  Player.prototype.at = function () { return this.main.at + this.past; };
   // go shows an entry of the main run, and of the other what had happened by then.
   Player.prototype.go = function (i, quiet) {
     var run = this.main.run;
-    i = Math.max(0, Math.min(run.last, Math.floor(i)));
+    i = Math.max(0, Math.min(this.last(), Math.floor(i)));
+    this.past = Math.max(0, i - run.last);
+    i -= this.past;
     var before = this.main.rowOf[this.main.at];
     this.main.show(i);
     i = this.main.at;
     if (this.main.rowOf[i] === before + 1) { this.main.fly(i); }
-    var e = run.entries[i], end = i === run.last;
-    if (this.other) {
-      var other = this.other.run;
-      this.other.show(end ? other.last : other.until(e.at));
+    var other = this.other, shown = this.main; // whose entry is said
+    if (other) {
+      var k = other.run.until(run.entries[i].at);
+      if (this.past) { k = other.rows[other.rowOf[k] + this.past].to; shown = other; }
+      other.show(k, true);
     }
-    this.slider.max = String(this.main.rows.length - 1);
-    this.slider.value = String(this.main.rowOf[i]);
+    var said = shown.run, e = said.entries[shown.at];
+    this.slider.max = String(this.main.rows.length - 1 + this.last() - run.last);
+    this.slider.value = String(this.main.rowOf[i] + this.past);
     this.slider.setAttribute('aria-valuetext', seconds(e.at) + ' s');
-    this.status.textContent = run.says(i);
-    if (i === run.data.broken) {
+    this.status.textContent = (this.past ? said.data.lock + ' goes on: ' : '') + said.says(shown.at);
+    if (shown.at === said.data.broken) {
       this.status.append(' ', html('strong', { 'class': 'broken' },
-        ['✗ ' + run.data.invariant + ': ' + run.data.event.replace(/^[\d.]+ s: /, '')]));
+        ['✗ ' + said.data.invariant + ': ' + said.data.event.replace(/^[\d.]+ s: /, '')]));
     }
     this.answered = this.known ||
       i > 0 && (this.answered || i === run.last || i === run.data.broken);
     this.element.classList.toggle('answered', this.answered);
     this.question.classList.toggle('asked', this.asked());
-    this.element.dataset.at = String(i);
+    this.element.dataset.at = String(this.at());
     this.element.dispatchEvent(new CustomEvent('step', { detail: i, bubbles: true }));
     if (!quiet) { history.replaceState(null, '', this.address()); }
   };
@@ -816,12 +830,12 @@
   // next is the entry that a step leads to.
   Player.prototype.next = function (by) {
     var row = this.main.rows[this.main.rowOf[this.main.at] + by];
-    return row ? (by > 0 ? row.to : row.from) : this.main.at;
+    return this.past || !row ? Math.max(0, this.at() + by) : by > 0 ? row.to : row.from;
   };
   Player.prototype.step = function (by) { this.stop(); this.go(this.next(by)); };
   Player.prototype.toggle = function () {
     if (this.timer) { this.stop(); return; }
-    if (this.main.at === this.main.run.last) { this.go(0); }
+    if (this.at() === this.last()) { this.go(0); }
     this.playing.textContent = '❚❚ pause';
     if (this.asked()) { this.go(this.next(1)); }
     this.tick();
@@ -829,7 +843,7 @@
   Player.prototype.tick = function () {
     var player = this;
     this.timer = setTimeout(function () {
-      if (player.main.at === player.main.run.last || player.asked()) {
+      if (player.at() === player.last() || player.asked()) {
         player.stop(); // before the break a learner is asked
         return;
       }
@@ -846,17 +860,17 @@
     if (e.ctrlKey || e.metaKey || e.altKey) { return; }
     var typing = /^(INPUT|SELECT)$/.test(e.target.tagName);
     var act = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1 }[e.key];
-    var page = /^Page/.test(e.key), at = this.main.at;
+    var page = /^Page/.test(e.key), at = this.at();
     if (e.target.tagName === 'BUTTON' && e.key === ' ') { return; }
     if (typing && e.target.type !== 'checkbox' && !(page && e.target.type === 'range')) {
       e.stopPropagation();
       return;
     }
-    if (page && at === (act > 0 ? this.main.run.last : 0)) { return; } // the page's turn
+    if (page && at === (act > 0 ? this.last() : 0)) { return; } // the page's turn
     if (act) { this.step(act); }
     else if (e.key === ' ' || e.key === '.') { this.toggle(); }
     else if (e.key === 'Home') { this.stop(); this.go(0); }
-    else if (e.key === 'End') { this.stop(); this.go(this.main.run.last); }
+    else if (e.key === 'End') { this.stop(); this.go(this.last()); }
     else { return; }
     e.preventDefault();
     e.stopPropagation(); // the page's own keys turn pages

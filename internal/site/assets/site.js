@@ -258,7 +258,8 @@
       a.removeAttribute('aria-current');
       return a.pathname === location.pathname;
     });
-    var now = all.find(function (a) { return level(a.hash) === level(location.hash); }) || all[0];
+    var now = !/&after=/.test(location.hash) && // a comparison is no level
+      (all.find(function (a) { return level(a.hash) === level(location.hash); }) || all[0]);
     if (now) { now.setAttribute('aria-current', 'page'); }
   }
   window.addEventListener('hashchange', marks);
@@ -375,6 +376,25 @@
       if (e.key === 'Escape') { search.value = ''; look(); search.blur(); }
       e.stopPropagation();
     });
+  });
+  // A matrix can be read one lock at a time: what breaks it.
+  document.querySelectorAll('main > table').forEach(function (table) {
+    var head = Array.from(table.rows[0].cells);
+    if (head.length < 5 || head[1].textContent !== 'invariant' || query.has('slides') || query.has('poster')) { return; }
+    var select = document.createElement('select'), label = document.createElement('label');
+    head.slice(1).forEach(function (th, i) {
+      select.add(new Option(i ? 'what breaks ' + th.textContent : 'every lock', i && i + 1));
+    });
+    label.className = 'one-lock';
+    label.append('Show: ', select);
+    select.addEventListener('change', function () {
+      var one = Number(select.value);
+      Array.from(table.rows).forEach(function (row, r) {
+        row.hidden = one && r && row.cells[one].textContent.indexOf('✗') < 0;
+        Array.from(row.cells).forEach(function (cell, c) { cell.hidden = one && c > 1 && c !== one; });
+      });
+    });
+    table.before(label);
   });
   if (query.has('poster')) { poster(query.get('poster')); }
   window.addEventListener('load', function () { // a player is drawn where it can be measured

@@ -74,6 +74,7 @@ type drawing struct {
 	below     int   // where the texts below the key are
 	storage   int   // the top of its lane; 0: it isn't shown
 	height    int
+	earlier   string               // other clients that held the lock together before the break
 	taken     map[int][][2]float64 // by the height of a text: where there are texts
 }
 
@@ -285,23 +286,21 @@ func (d *drawing) holders(node int) {
 
 // together marks when two clients hold a lock that is for one.
 func (d *drawing) together() {
-	if d.Invariant != "two holders" {
-		return
-	}
-	from := int64(-1)
+	from, inside := int64(0), []string(nil)
 	until := func(at int64) {
-		if from >= 0 {
+		together := len(inside) > 1 && d.Invariant == "two holders"
+		if together {
 			d.line(`<rect x="%.1f" width="%.1f" height="%d" fill="%s" fill-opacity=".13"/>`,
 				d.x(from), d.x(at)-d.x(from), d.height-16, alarm)
 		}
-		from = -1
+		if together && at < d.end() {
+			d.earlier = fmt.Sprintf(" (%s did so before, from %.1f s)", strings.Join(inside, " and "), float64(from)/1e6)
+		}
 	}
 	for _, e := range d.Entries {
-		switch together := len(d.States[e.State].Inside) > 1; {
-		case together && from < 0:
-			from = e.At
-		case !together:
+		if now := d.States[e.State].Inside; !slices.Equal(now, inside) {
 			until(e.At)
+			from, inside = e.At, now
 		}
 	}
 	until(d.until)
@@ -414,7 +413,7 @@ func (d *drawing) caption() {
 		return
 	}
 	_, event, _ := strings.Cut(d.Event, ": ") // without its time
-	text, words := "✗", strings.Fields(d.Invariant+": "+event)
+	text, words := "✗", strings.Fields(d.Invariant+": "+event+d.earlier)
 	for len(words) > 0 {
 		for len(words) > 0 && utf8.RuneCountInString(text+words[0]) < longest {
 			text, words = text+" "+words[0], words[1:]
