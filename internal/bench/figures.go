@@ -88,7 +88,7 @@ func (m *Measurement) figures() []Figure {
 			Column: Column{"wait", "p99 ms", 7, Brief}},
 		{Name: "wait_ms.max", Value: m.longestWait(), Round: "wait_max_ms",
 			Column: Column{"wait", "max ms", 7, Brief}},
-		{Name: "commands_per_section", Value: m.sent(m.Commands),
+		{Name: "commands_per_section", Value: m.sent(m.Commands), Round: "commands_per_section",
 			Column: Column{"commands", "/section", 9, 1},
 			Legend: "commands: as clients send them, without publish/subscribe"},
 		{Name: "round_trips_per_section", Value: m.sent(m.Trips),

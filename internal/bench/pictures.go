@@ -17,30 +17,33 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Pictures are a run's pictures, by the ends of their files' names. Rows and pictures
-// without figures are left out.
-var Pictures = []struct {
+// Picture is one of a run's pictures. Name is the end of its file's name. Rows without
+// figures are left out, and so is a picture without rows.
+type Picture struct {
 	Name string
-	Draw func(Report, io.Writer) error
-}{
-	{"serial", drawn(serialDots)},
-	{"throughput", drawn(func(rows []Row) picture {
-		p := against(rows, "Acquisitions a second", "acquisitions_per_second",
-			"With %s instead of %s, %s took the lock %s times as often, and %s %s times.")
+	of   func([]Row) picture
+}
+
+// Pictures are a run's.
+var Pictures = []Picture{
+	{"serial", serialDots},
+	{"throughput", func(rows []Row) picture {
+		p := against(rows, "Acquisitions a second", "acquisitions_per_second", "With %s instead of"+
+			" %s, %%s took the lock at least %%s times as often, and %%s at most %%s times.")
 		if len(p.legend) < 2 && len(serialDots(rows).rows) > 0 {
 			return picture{} // the ratios show the same
 		}
 		return p
-	})},
-	{"waits", drawn(waitDots)},
-	{"growth", drawn(func(rows []Row) picture {
-		p := against(rows, "Commands for one acquisition and release", "commands_per_section",
-			"With %s instead of %s, %s sent %s times as many commands, and %s %s times.")
+	}},
+	{"waits", waitDots},
+	{"growth", func(rows []Row) picture {
+		p := against(rows, "Commands for one acquisition and release", "commands_per_section", "With"+
+			" %s instead of %s, %%s sent at least %%s times as many commands, and %%s at most %%s times.")
 		if len(p.legend) < 2 {
 			return picture{} // nothing grows
 		}
 		return p
-	})},
+	}},
 }
 
 // The measures of the pictures, in pixels. They are narrow, and their letters are
@@ -210,28 +213,32 @@ var pictureSource string
 
 var pictureTemplate = template.Must(template.New("picture").Parse(pictureSource))
 
-// drawn draws a picture, or nothing when it would be empty.
-func drawn(of func([]Row) picture) func(Report, io.Writer) error {
-	return func(r Report, w io.Writer) error {
-		if len(r.Rows) == 0 {
-			return nil
-		}
-		p := of(r.Rows)
-		p.rows = slices.DeleteFunc(p.rows, func(row dotsRow) bool { return row.to == 0 })
-		if len(p.rows) == 0 {
-			return nil
-		}
-		if err := pictureTemplate.Execute(w, p.place(r.Env)); err != nil {
-			return fmt.Errorf("draw the picture of %s: %w", p.title, err)
-		}
+// Draw draws a picture, or nothing when it would be empty.
+func (p Picture) Draw(r Report, w io.Writer) error {
+	placed := p.place(r)
+	if placed == nil {
 		return nil
 	}
+	if err := pictureTemplate.Execute(w, placed); err != nil {
+		return fmt.Errorf("draw the picture %s: %w", p.Name, err)
+	}
+	return nil
 }
 
-// place gives everything its place.
-func (p picture) place(env Env) map[string]any {
-	d := map[string]any{"Width": pictureWidth, "Left": dotsLeft, "Right": pictureWidth - 8,
-		"Title": p.title, "Axis": p.axis, "Column": p.number}
+// place gives everything its place, unless there is nothing.
+func (of Picture) place(r Report) map[string]any {
+	if len(r.Rows) == 0 {
+		return nil
+	}
+	p := of.of(r.Rows)
+	p.rows = slices.DeleteFunc(p.rows, func(row dotsRow) bool { return row.to == 0 })
+	if len(p.rows) == 0 {
+		return nil
+	}
+	p.found = cmp.Or(p.found, unclear(r.Rows))
+	d := map[string]any{"Name": of.Name, "Width": pictureWidth, "Left": dotsLeft, "Scale": dotsScale,
+		"Right": pictureWidth - 8, "Title": p.title, "Axis": p.axis, "Column": p.number,
+		"Notes": notes(p.rows), "Finding": p.found}
 	y := 0.0
 	lines := func(step float64, length int, texts ...string) (all []placed) {
 		for _, text := range texts {
@@ -243,13 +250,11 @@ func (p picture) place(env Env) map[string]any {
 		return all
 	}
 	d["Titles"] = lines(22, titleLength, p.title)
-	d["Small"] = lines(18, lineLength, append([]string{env.line()}, notes(p.rows)...)...)
+	d["Small"] = lines(18, lineLength, append([]string{r.Env.line()}, notes(p.rows)...)...)
 	y += 22
 	d["Legend"] = p.placeLegend(y)
 	y = p.placeRows(d, y+28) + 46
-	if p.found != "" {
-		d["Found"] = lines(22, foundLength, p.found)
-	}
+	d["Found"] = lines(22, foundLength, p.found)
 	d["Height"] = y + 10
 	return d
 }
@@ -390,13 +395,11 @@ var page = html.Must(html.New("page").Parse(pageSource))
 // WritePage writes a run of the inventory as one page with pictures, which needs
 // nothing else: no other file and no network.
 func WritePage(r Report, w io.Writer) error {
-	var pictures []html.HTML
+	var pictures []map[string]any
 	for _, p := range Pictures {
-		var b strings.Builder
-		if err := p.Draw(r, &b); err != nil {
-			return err
+		if placed := p.place(r); placed != nil {
+			pictures = append(pictures, placed)
 		}
-		pictures = append(pictures, html.HTML(b.String()))
 	}
 	var table Layout // the page scrolls
 	for _, row := range r.Rows {
