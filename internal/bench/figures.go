@@ -59,7 +59,9 @@ func (m *Measurement) figures() []Figure {
 		{Name: "poll_ms", Value: Milliseconds(m.Poll)},
 		{Name: "fixed_poll", Value: m.FixedPoll},
 
-		{Name: "sold", Value: m.Taken, Over: worst, Column: Column{"", "sold", 6, 0}},
+		{Name: "sold", Value: m.Taken, Over: worst, Column: Column{"", "sold", 6, 0},
+			Legend: "sold, oversold: how many were taken from the stock, and how many of them " +
+				"it didn't have"},
 		{Name: "left", Value: m.Left, Column: Column{"", "left", 6, 0}},
 		{Name: "oversold", Value: max(0, m.Taken-int64(m.Stock)), Round: "oversold",
 			Over: worst, Column: Column{"over-", "sold", 6, 0}},
@@ -83,7 +85,8 @@ func (m *Measurement) figures() []Figure {
 			Legend: "locks taken/s: completed turns a second"},
 		{Name: "wait_ms.p50", Value: wait.At(50), Round: "wait_p50_ms", Unit: "wait-p50-ms",
 			Column: Column{"wait", "p50 ms", 7, Brief},
-			Legend: "wait: until the lock was granted"},
+			Legend: "wait: until the lock was granted; 50 or 99 % of the acquisitions waited " +
+				"no longer than p50 or p99"},
 		{Name: "wait_ms.p99", Value: wait.At(99),
 			Column: Column{"wait", "p99 ms", 7, Brief}},
 		{Name: "wait_ms.max", Value: m.longestWait(), Round: "wait_max_ms",

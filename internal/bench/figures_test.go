@@ -91,7 +91,7 @@ func with(values map[string]any) Row {
 
 // rows show each thing that a table can say.
 func rows() []Row {
-	quick := with(map[string]any{"rung": "serial-limit", "wait_ms.p50": 0.041,
+	quick := with(map[string]any{"rung": "serial-limit", "turns": 1000, "wait_ms.p50": 0.041,
 		"wait_ms.p99": 0.312, "wait_ms.max": 9.994})
 	oversold := with(map[string]any{"rung": "no-lock", "sold": 357, "left": -257,
 		"oversold": 257, "max_holders": 362, "wait_ms.p50": nil, "wait_ms.p99": nil,
