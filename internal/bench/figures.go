@@ -114,8 +114,7 @@ func (m *Measurement) figures() []Figure {
 			Column: Column{"spread", "±%", 7, 1},
 			Legend: "±%: with a confidence of 95 %, the median of many more rounds would " +
 				"be no further away than that (of fewer than six rounds, half of " +
-				"their range). The other figures are those of the round with the " +
-				"median."},
+				"their range). The other figures are those of the round with the median."},
 		{Name: "jain", Value: when(m.Absent == 0, jain(m.Served)),
 			Column: Column{"", "jain", 7, 3},
 			Legend: "jain: 1 when all clients had as many turns"},
@@ -126,8 +125,7 @@ func (m *Measurement) figures() []Figure {
 		{Name: "calls_per_section", Value: when(m.Usage.Known && m.Subject.Nodes > 0,
 			Per(m.Usage.Calls, m.Sections)),
 			Column: Column{"calls", "/section", 9, 1},
-			Legend: "calls: commands that the servers report to have executed, inside " +
-				"scripts too"},
+			Legend: "calls: commands that the servers report to have executed, inside scripts too"},
 		{Name: "cpu_us_per_section.clients", Value: m.cpu(m.CPU),
 			Column: Column{"clients'", "CPU µs", 9, 0},
 			Legend: "CPU: processor time of a section"},

@@ -133,8 +133,7 @@ func TestTheTableLooksAsItDid(t *testing.T) {
 			}
 			want, err := os.ReadFile(path)
 			require.NoError(t, err)
-			assert.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"),
-				got.String())
+			assert.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), got.String())
 		})
 	}
 }
@@ -156,8 +155,7 @@ func TestSectionsThatOverlapAreInsideTogether(t *testing.T) {
 	assert.EqualValues(t, 1, MostInside([]Stamp{{0, 5, 7}, {0, 7, 9}}),
 		"who enters when another leaves is not inside with it")
 	assert.EqualValues(t, 2, MostInside([]Stamp{{0, 5, 8}, {0, 7, 9}}))
-	assert.EqualValues(t, 3, MostInside([]Stamp{{0, 1, 9}, {0, 2, 4},
-		{0, 3, 5}, {0, 5, 6}}))
+	assert.EqualValues(t, 3, MostInside([]Stamp{{0, 1, 9}, {0, 2, 4}, {0, 3, 5}, {0, 5, 6}}))
 }
 
 // rounds makes rows with these ratios.

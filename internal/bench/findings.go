@@ -85,16 +85,15 @@ func wokenOrPolling(rows []Row) string {
 
 // apart is how many times as fast as every slow row each fast one is at least.
 func apart(fast, slow []Row) float64 {
-	least, most := math.Inf(1), 0.0
+	times := math.Inf(1)
 	for _, row := range fast {
-		lowest, _ := row.speeds()
-		least = min(least, lowest)
+		for _, other := range slow {
+			least, _ := row.speeds()
+			_, most := other.speeds()
+			times = min(times, least/most)
+		}
 	}
-	for _, row := range slow {
-		_, highest := row.speeds()
-		most = max(most, highest)
-	}
-	return least / most
+	return times
 }
 
 // fastAndWrong names the rows that lost updates.
@@ -113,16 +112,14 @@ const noisy = 10
 func tooNoisy(rows []Row) string {
 	noise := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.noisy() })
 	quiet := slices.DeleteFunc(slices.Clone(rows), Row.noisy)
-	which := ""
+	which := "all rows"
 	switch {
 	case len(noise) == 0:
 		return ""
-	case len(quiet) == 0:
-		which = "all rows"
-	case len(noise) > len(quiet):
-		which = "all but " + names(rows, quiet...)
-	default:
+	case len(noise) <= len(quiet):
 		which = names(rows, noise...)
+	case len(quiet) > 0:
+		which = "all but " + names(rows, quiet...)
 	}
 	return fmt.Sprintf("Too noisy to compare closely (± %d %% or more, or fewer than %d rounds):"+
 		" %s. A computer that does nothing else helps, and so do more -rounds.", noisy, fewest, which)

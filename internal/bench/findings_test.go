@@ -11,10 +11,7 @@ import (
 func lockRow(name string, ratio float64, values map[string]any) Row {
 	var done []Row
 	for range trusted {
-		done = append(done, with(map[string]any{"rung": name, "ratio_to_serial": ratio}))
-	}
-	for i := range done {
-		done[i].Rounds = nil
+		done = append(done, oneRound(with(map[string]any{"rung": name, "ratio_to_serial": ratio})))
 	}
 	row := Median(done, len(done))
 	for figure, value := range values {

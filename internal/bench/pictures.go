@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"text/template"
-	"time"
 	"unicode/utf8"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
@@ -28,21 +27,13 @@ type Picture struct {
 var Pictures = []Picture{
 	{"serial", serialDots},
 	{"throughput", func(rows []Row) picture {
-		p := against(rows, "Acquisitions a second", "acquisitions_per_second", "With %s instead of"+
+		return against(rows, "Acquisitions a second", "acquisitions_per_second", "With %s instead of"+
 			" %s, %%s took the lock at least %%s times as often, and %%s at most %%s times.")
-		if len(p.legend) < 2 && len(serialDots(rows).rows) > 0 {
-			return picture{} // the ratios show the same
-		}
-		return p
 	}},
 	{"waits", waitDots},
 	{"growth", func(rows []Row) picture {
-		p := against(rows, "Commands for one acquisition and release", "commands_per_section", "With"+
+		return against(rows, "Commands for one acquisition and release", "commands_per_section", "With"+
 			" %s instead of %s, %%s sent at least %%s times as many commands, and %%s at most %%s times.")
-		if len(p.legend) < 2 {
-			return picture{} // nothing grows
-		}
-		return p
 	}},
 }
 
@@ -141,6 +132,9 @@ func serialDots(all []Row) picture {
 func against(rows []Row, axis, figure, sentence string) picture {
 	s := swept(rows)
 	last := s.values[len(s.values)-1]
+	if last == s.values[0] && (figure == "commands_per_section" || len(serialDots(rows).rows) > 0) {
+		return picture{} // nothing grows, and the ratios show the same
+	}
 	p := picture{title: axis, axis: strings.ToLower(axis), legend: s.values, number: last,
 		found: changes(rows, figure, sentence)}
 	for _, name := range each(rows, Row.Name) {
@@ -264,15 +258,12 @@ func radius(i, n int) float64 { return 6 - 1.5*float64(min(n-1-i, 2)) }
 
 // placeLegend explains the sizes of the dots, and then their color.
 func (p picture) placeLegend(y float64) (legend []placed) {
-	x := 16.0
-	add := func(text, class string, r float64) {
-		legend = append(legend, placed{X: x, Y: y, Text: text, Class: class, R: r})
+	x, last := 16.0, len(p.legend)-1
+	for i, text := range append(slices.Clone(p.legend), "woken by a message") {
+		class := map[bool]string{true: "woken", false: "other"}[i > last]
+		legend = append(legend, placed{X: x, Y: y, Text: text, Class: class, R: radius(min(i, last), last+1)})
 		x += 28 + 7.5*float64(utf8.RuneCountInString(text))
 	}
-	for i, text := range p.legend {
-		add(text, "other", radius(i, len(p.legend)))
-	}
-	add("woken by a message", "woken", 6)
 	return legend
 }
 
@@ -347,20 +338,15 @@ func notes(rows []dotsRow) []string {
 	if slices.ContainsFunc(rows, func(d dotsRow) bool { return d.row.Wrong() }) {
 		all = append(all, "✗ loses updates: fast and wrong")
 	}
-	pauses := map[time.Duration]int{}
-	var last time.Duration
+	var pauses []string
 	for _, d := range rows {
-		if pausesOtherwise(d.row) {
-			last = d.row.Pause()
-			pauses[last]++
+		if pause := d.row.Pause().String(); pausesOtherwise(d.row) && !slices.Contains(pauses, pause) {
+			pauses = append(pauses, pause)
 		}
 	}
-	if len(pauses) == 1 && 2*pauses[last] <= len(rows) {
-		all = append(all, fmt.Sprintf("† with %s, its clients pause for up to %v,"+
-			" the others' for up to %v", Plural(rows[0].row.Count("table_clients"), "client"),
-			last, lock.DefaultPoll))
-	} else if len(pauses) > 0 {
-		all = append(all, fmt.Sprintf("† with a pause other than up to %v", lock.DefaultPoll))
+	if len(pauses) > 0 {
+		all = append(all, fmt.Sprintf("† with %s, a refused client pauses for up to %s, not %v",
+			Plural(rows[0].row.Count("table_clients"), "client"), strings.Join(pauses, " or "), lock.DefaultPoll))
 	}
 	return all
 }
@@ -373,11 +359,7 @@ func (env Env) Named() string {
 
 // line names the environment in one line, and the scale.
 func (env Env) line() string {
-	words := []string{env.Server}
-	if env.ServerVersion != nil {
-		words[0] = env.Named()
-	}
-	words = append(words, env.Go)
+	words := []string{env.Named(), env.Go}
 	if env.CPU != nil {
 		words = append(words, *env.CPU)
 	}

@@ -294,12 +294,7 @@ func sum(a, b any) any {
 
 func both(a, b any) any { return a == true && b == true }
 
-func either(a, b any) any {
-	if a == nil {
-		return b
-	}
-	return a
-}
+func either(a, b any) any { return cmp.Or(a, b) }
 
 // member is a name and its value in JSON.
 type member struct {

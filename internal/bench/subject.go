@@ -128,8 +128,6 @@ func Select(subjects []Subject, names string) (selected []Subject, err error) {
 	for i, name := range wanted {
 		wanted[i] = strings.TrimSpace(name)
 		switch near := ladder.Near(wanted[i], valid); {
-		case strings.Trim(names, ", ") == "":
-			return nil, fmt.Errorf("%q: at least one name is needed", names)
 		case wanted[i] == "":
 			return nil, fmt.Errorf("%q: one of the names is empty", names)
 		case slices.Contains(valid, wanted[i]):

@@ -163,8 +163,7 @@ func split(list string) ([]string, error) {
 		}
 		host, port, err := net.SplitHostPort(address)
 		if err != nil || host == "" || port == "" {
-			return nil, fmt.Errorf("-redis %q is neither host:port nor auto",
-				address)
+			return nil, fmt.Errorf("-redis %q is neither host:port nor auto", address)
 		}
 		if slices.Contains(found, address) {
 			return nil, fmt.Errorf("-redis names %s twice, a lock on several "+
