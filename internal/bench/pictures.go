@@ -112,7 +112,7 @@ func serialDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "Acquisitions with " + most + ", compared with one alone",
 		axis:   "times the acquisitions a second of one client that never waits",
-		legend: []string{"median, and its range with 95 % confidence"},
+		legend: []string{"median, and where that of more rounds would be"},
 		number: "median", found: fastest(rows)}
 	for _, row := range rows {
 		ratio := row.Ratio()
