@@ -77,11 +77,7 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprint(stdout, "Serves the workshop's pages as a site, exports them,"+
 				" or generates parts of them.\n\nusage: go run ./docs [flags] [names]\n\n")
-			flags.SetOutput(stdout)
-			flags.VisitAll(func(f *flag.Flag) {
-				f.Usage = strings.Join(history.Wrap(f.Usage, 72, 0), "\n")
-			})
-			flags.PrintDefaults()
+			history.Help(stdout, flags)
 		}
 		return o, err
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	lab "github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
@@ -156,7 +157,7 @@ func parse(args []string, log io.Writer) (options, error) {
 		help(set, log)
 		return o, err
 	} else if err != nil {
-		return o, err
+		return o, fmt.Errorf("%w (-help lists the flags)", err)
 	}
 	switch {
 	case set.NArg() > 0:
@@ -213,17 +214,15 @@ func again(set *flag.FlagSet, rung string, seed uint64) string {
 
 func help(set *flag.FlagSet, log io.Writer) {
 	fmt.Fprint(log, "Usage: soak -redis auto [flags]\n       soak judge DIR...\n\n")
-	set.SetOutput(log)
-	set.PrintDefaults()
-	fmt.Fprintln(log, "\nThe faults:")
+	lab.Help(log, set)
+	fmt.Fprintln(log, "\nThe faults (*: only when it is named):")
 	for _, f := range allFaults {
 		mode := ""
 		if f.Mode {
-			mode = " (a mode, only when it is named)"
+			mode = " *"
 		}
 		fmt.Fprintf(log, "  %-19s %s%s\n", f.Name, f.Text, mode)
 	}
-	fmt.Fprintln(log, "\nExit status: 0 held, 1 a violation, 2 wrong usage,"+
-		" 3 the soak itself failed,"+
-		" or something could not be judged")
+	fmt.Fprintln(log, "\nExit status: 0 held, 1 a violation, 2 wrong usage, 3 the soak itself failed,\n"+
+		"or something could not be judged")
 }

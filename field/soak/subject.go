@@ -49,7 +49,7 @@ func findSubject(name string) (subject, error) {
 	}
 	rung, err := ladder.Find(name)
 	if err != nil {
-		return subject{}, fmt.Errorf("%w, and wrong/none and others", err)
+		return subject{}, fmt.Errorf("%w (there are wrong locks, too, such as wrong/none)", err)
 	}
 	return subject{Rung: rung, Page: rung.Page(),
 		Reentrant: strings.HasPrefix(name, "reentrant")}, nil

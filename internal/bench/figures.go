@@ -59,7 +59,9 @@ func (m *Measurement) figures() []Figure {
 		{Name: "poll_ms", Value: Milliseconds(m.Poll)},
 		{Name: "fixed_poll", Value: m.FixedPoll},
 
-		{Name: "sold", Value: m.Taken, Over: worst, Column: Column{"", "sold", 6, 0}},
+		{Name: "sold", Value: m.Taken, Over: worst, Column: Column{"", "sold", 6, 0},
+			Legend: "sold, oversold: how many were taken from the stock, and how many of them " +
+				"it didn't have"},
 		{Name: "left", Value: m.Left, Column: Column{"", "left", 6, 0}},
 		{Name: "oversold", Value: max(0, m.Taken-int64(m.Stock)), Round: "oversold",
 			Over: worst, Column: Column{"over-", "sold", 6, 0}},
@@ -83,12 +85,13 @@ func (m *Measurement) figures() []Figure {
 			Legend: "locks taken/s: completed turns a second"},
 		{Name: "wait_ms.p50", Value: wait.At(50), Round: "wait_p50_ms", Unit: "wait-p50-ms",
 			Column: Column{"wait", "p50 ms", 7, Brief},
-			Legend: "wait: until the lock was granted"},
+			Legend: "wait: until the lock was granted; 50 or 99 % of the acquisitions waited " +
+				"no longer than p50 or p99"},
 		{Name: "wait_ms.p99", Value: wait.At(99),
 			Column: Column{"wait", "p99 ms", 7, Brief}},
 		{Name: "wait_ms.max", Value: m.longestWait(), Round: "wait_max_ms",
 			Column: Column{"wait", "max ms", 7, Brief}},
-		{Name: "commands_per_section", Value: m.sent(m.Commands),
+		{Name: "commands_per_section", Value: m.sent(m.Commands), Round: "commands_per_section",
 			Column: Column{"commands", "/section", 9, 1},
 			Legend: "commands: as clients send them, without publish/subscribe"},
 		{Name: "round_trips_per_section", Value: m.sent(m.Trips),
@@ -111,8 +114,7 @@ func (m *Measurement) figures() []Figure {
 			Column: Column{"spread", "±%", 7, 1},
 			Legend: "±%: with a confidence of 95 %, the median of many more rounds would " +
 				"be no further away than that (of fewer than six rounds, half of " +
-				"their range). The other figures are those of the round with the " +
-				"median."},
+				"their range). The other figures are those of the round with the median."},
 		{Name: "jain", Value: when(m.Absent == 0, jain(m.Served)),
 			Column: Column{"", "jain", 7, 3},
 			Legend: "jain: 1 when all clients had as many turns"},
@@ -123,8 +125,7 @@ func (m *Measurement) figures() []Figure {
 		{Name: "calls_per_section", Value: when(m.Usage.Known && m.Subject.Nodes > 0,
 			Per(m.Usage.Calls, m.Sections)),
 			Column: Column{"calls", "/section", 9, 1},
-			Legend: "calls: commands that the servers report to have executed, inside " +
-				"scripts too"},
+			Legend: "calls: commands that the servers report to have executed, inside scripts too"},
 		{Name: "cpu_us_per_section.clients", Value: m.cpu(m.CPU),
 			Column: Column{"clients'", "CPU µs", 9, 0},
 			Legend: "CPU: processor time of a section"},

@@ -91,7 +91,7 @@ func with(values map[string]any) Row {
 
 // rows show each thing that a table can say.
 func rows() []Row {
-	quick := with(map[string]any{"rung": "serial-limit", "wait_ms.p50": 0.041,
+	quick := with(map[string]any{"rung": "serial-limit", "turns": 1000, "wait_ms.p50": 0.041,
 		"wait_ms.p99": 0.312, "wait_ms.max": 9.994})
 	oversold := with(map[string]any{"rung": "no-lock", "sold": 357, "left": -257,
 		"oversold": 257, "max_holders": 362, "wait_ms.p50": nil, "wait_ms.p99": nil,
@@ -133,8 +133,7 @@ func TestTheTableLooksAsItDid(t *testing.T) {
 			}
 			want, err := os.ReadFile(path)
 			require.NoError(t, err)
-			assert.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"),
-				got.String())
+			assert.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), got.String())
 		})
 	}
 }
@@ -156,8 +155,7 @@ func TestSectionsThatOverlapAreInsideTogether(t *testing.T) {
 	assert.EqualValues(t, 1, MostInside([]Stamp{{0, 5, 7}, {0, 7, 9}}),
 		"who enters when another leaves is not inside with it")
 	assert.EqualValues(t, 2, MostInside([]Stamp{{0, 5, 8}, {0, 7, 9}}))
-	assert.EqualValues(t, 3, MostInside([]Stamp{{0, 1, 9}, {0, 2, 4},
-		{0, 3, 5}, {0, 5, 6}}))
+	assert.EqualValues(t, 3, MostInside([]Stamp{{0, 1, 9}, {0, 2, 4}, {0, 3, 5}, {0, 5, 6}}))
 }
 
 // rounds makes rows with these ratios.

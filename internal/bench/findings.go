@@ -23,12 +23,12 @@ func fastest(rows []Row) string {
 	if text != "" || len(all) == 0 {
 		return text
 	}
-	least, most := extremes(all, Row.speed)
-	if most.Name() == least.Name() || !most.faster(least) {
+	slow, fast, times := extremes(all, Row.speeds)
+	if fast.Name() == slow.Name() || times <= 1 {
 		return ""
 	}
-	return fmt.Sprintf("%s took the lock at least %s times as often as %s, the slowest.",
-		names(rows, most), digits3(most.atLeast(least)), names(rows, least))
+	return fmt.Sprintf("%s took the lock at least %s times as often as %s.",
+		names(rows, fast), bound(times, down), names(rows, slow))
 }
 
 // speed is how fast a row is: compared with the serial limit if that was measured.
@@ -43,54 +43,54 @@ func locks(rows []Row) []Row {
 	})
 }
 
-// clearly is how many times as fast something is at least where a sentence says so, and
-// unknown is the spread of a row that was measured once, in percent.
-const (
-	clearly = 1.2
-	unknown = 50
-)
+// unknown is by which part of it a figure may differ in rounds that were not measured.
+const unknown = 0.5
 
-// faster says whether a row is clearly faster than another, whatever their spreads hide.
-func (r Row) faster(than Row) bool {
-	return r.speed() > clearly*than.speed() && r.atLeast(than) > 1
+// between are the least and the most of something in the rounds of a row, and further
+// apart where there are too few of them.
+func (r Row) between(of func(Row) float64) (least, most float64) {
+	least, most = of(r), of(r)
+	for _, round := range r.Rounds {
+		if x := of(round); x > 0 { // it was measured
+			least, most = min(least, x), max(most, x)
+		}
+	}
+	if len(r.Rounds) < fewest {
+		return least * (1 - unknown), most * (1 + unknown)
+	}
+	return least, most
 }
 
-// atLeast is how many times as fast as another a row is, if the spreads hide the most.
-func (r Row) atLeast(than Row) float64 {
-	hidden := func(r Row) float64 { return *cmp.Or(r.Number("spread"), new(unknown+0.0)) / 100 }
-	return r.speed() * (1 - hidden(r)) / (than.speed() * (1 + hidden(than)))
-}
+func (r Row) speeds() (least, most float64) { return r.between(Row.speed) }
 
 // wokenOrPolling compares the locks whose waiters are woken with those that poll. It is
-// "" when there are not both, or when neither kind is clearly faster.
+// "" when there are not both, or when neither kind is faster in every round.
 func wokenOrPolling(rows []Row) string {
 	polling := slices.DeleteFunc(locks(rows), Row.Woken)
 	woken := slices.DeleteFunc(locks(rows), func(r Row) bool { return !r.Woken() })
 	if len(woken) == 0 || len(polling) == 0 {
 		return ""
 	}
-	_, best := extremes(polling, Row.speed)
-	if times := apart(woken, polling); times > 0 {
+	if times := apart(woken, polling); times > 1 {
 		return fmt.Sprintf("%s, whose waiters are woken by a message, took the lock at least"+
-			" %s times as often as any lock that polls.", names(rows, woken...), digits3(times))
+			" %s times as often as any lock that polls.", names(rows, woken...), bound(times, down))
 	}
-	if times := apart([]Row{best}, woken); times > 0 {
+	_, best, _ := extremes(polling, Row.speeds)
+	if times := apart([]Row{best}, woken); times > 1 {
 		return fmt.Sprintf("%s, which polls, took the lock at least %s times as often as any"+
-			" whose waiters are woken by a message.", names(rows, best), digits3(times))
+			" whose waiters are woken by a message.", names(rows, best), bound(times, down))
 	}
 	return ""
 }
 
-// apart is how many times as fast as every slow row each fast one is at least. It is 0
-// when one of them isn't clearly faster.
+// apart is how many times as fast as every slow row each fast one is at least.
 func apart(fast, slow []Row) float64 {
 	times := math.Inf(1)
-	for _, f := range fast {
-		for _, s := range slow {
-			if !f.faster(s) {
-				return 0
-			}
-			times = min(times, f.atLeast(s))
+	for _, row := range fast {
+		for _, other := range slow {
+			least, _ := row.speeds()
+			_, most := other.speeds()
+			times = min(times, least/most)
 		}
 	}
 	return times
@@ -112,16 +112,14 @@ const noisy = 10
 func tooNoisy(rows []Row) string {
 	noise := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.noisy() })
 	quiet := slices.DeleteFunc(slices.Clone(rows), Row.noisy)
-	which := ""
+	which := "all rows"
 	switch {
 	case len(noise) == 0:
 		return ""
-	case len(quiet) == 0:
-		which = "all rows"
-	case len(noise) > len(quiet):
-		which = "all but " + names(rows, quiet...)
-	default:
+	case len(noise) <= len(quiet):
 		which = names(rows, noise...)
+	case len(quiet) > 0:
+		which = "all but " + names(rows, quiet...)
 	}
 	return fmt.Sprintf("Too noisy to compare closely (± %d %% or more, or fewer than %d rounds):"+
 		" %s. A computer that does nothing else helps, and so do more -rounds.", noisy, fewest, which)
@@ -135,10 +133,14 @@ func (r Row) noisy() bool {
 	return len(r.Rounds) > 0 && (spread == nil || len(r.Rounds) < fewest || *spread >= noisy)
 }
 
-// extremes are the rows with the least and the greatest of something.
-func extremes(rows []Row, of func(Row) float64) (least, most Row) {
-	by := func(a, b Row) int { return cmp.Compare(of(a), of(b)) }
-	return slices.MinFunc(rows, by), slices.MaxFunc(rows, by)
+// extremes are the rows that are the lowest and the highest in something, whichever of
+// their rounds count, and how many times as high the highest is at least.
+func extremes(rows []Row, between func(Row) (least, most float64)) (low, high Row, times float64) {
+	least := func(r Row) float64 { x, _ := between(r); return x }
+	most := func(r Row) float64 { _, x := between(r); return x }
+	low = slices.MinFunc(rows, func(a, b Row) int { return cmp.Compare(most(a), most(b)) })
+	high = slices.MaxFunc(rows, func(a, b Row) int { return cmp.Compare(least(a), least(b)) })
+	return low, high, least(high) / most(low)
 }
 
 // names lists some of the rows, by the last part of a name where no other row has it.
@@ -167,7 +169,7 @@ func (r Row) short(all []Row) string {
 func digits3(v float64) string {
 	switch {
 	case v < 1:
-		return fmt.Sprintf("%.3g", v)
+		return fmt.Sprintf("%#.3g", v)
 	case v < 999.5:
 		return Decimal(&v, Brief)
 	}
@@ -181,46 +183,75 @@ func digits3(v float64) string {
 	return text[:n] + "\u202f" + text[n:]
 }
 
+const down, up = -0.4999, 0.4999
+
+// bound rounds a number down, which is at least so much, or up to three digits.
+func bound(v, way float64) string {
+	return digits3(v + way*math.Pow(10, math.Floor(math.Log10(v))-2))
+}
+
 // changes says of which lock a figure grew most from the first of what was varied to the
-// last, and of which least. It is "" where nothing was varied.
+// last, and of which least. It is "" where the rounds don't tell.
 func changes(rows []Row, figure, sentence string) string {
 	s := swept(rows)
-	n := len(s.values)
-	if n < 2 {
-		return ""
-	}
-	before := map[string]float64{}
-	var after []Row
+	last := len(s.values) - 1
+	of := func(r Row) float64 { return *cmp.Or(r.Number(figure), new(0.0)) }
+	before, after := map[string]Row{}, []Row(nil)
 	for _, row := range locks(rows) {
-		switch x := row.Number(figure); {
-		case x == nil || *x == 0 || row.noisy():
+		switch {
+		case of(row) == 0 || last == 0:
 		case s.of(row) == s.values[0]:
-			before[row.Name()] = *x
-		case s.of(row) == s.values[n-1] && before[row.Name()] > 0:
+			before[row.Name()] = row
+		case s.of(row) == s.values[last] && before[row.Name()].figures != nil:
 			after = append(after, row)
 		}
 	}
-	if len(after) < 2 {
-		return ""
+	if slices.ContainsFunc(after, func(r Row) bool { return len(r.Rounds) > 0 && of(r.Rounds[0]) == 0 }) {
+		// The rounds of an older file lack the figure.
+		sentence = strings.NewReplacer(" at least", "", " at most", "").Replace(sentence)
 	}
-	growth := func(r Row) float64 { return *r.Number(figure) / before[r.Name()] }
-	least, most := extremes(after, growth)
-	return fmt.Sprintf(sentence, s.values[n-1], s.values[0],
-		names(rows, most), digits3(growth(most)), names(rows, least), digits3(growth(least)))
+	return contrast(rows, after, func(r Row) (least, most float64) {
+		least, most = r.between(of)
+		fewest, highest := before[r.Name()].between(of)
+		return least / highest, most / fewest
+	}, fmt.Sprintf(sentence, s.values[last], s.values[0]))
 }
 
 // longestWaits compares the longest waits with the median ones.
 func longestWaits(rows []Row) string {
-	rows = slices.DeleteFunc(locks(rows), func(r Row) bool {
-		p50 := r.Number("wait_ms.p50")
-		return p50 == nil || *p50 == 0
-	})
+	of := func(r Row) float64 {
+		p50, longest := r.Number("wait_ms.p50"), r.Number("wait_ms.max")
+		if p50 == nil || *p50 == 0 {
+			return 0
+		}
+		return *longest / *p50
+	}
+	waited := slices.DeleteFunc(locks(rows), func(r Row) bool { return of(r) == 0 })
+	return contrast(rows, waited, func(r Row) (float64, float64) { return r.between(of) },
+		"With %s the longest wait was at least %s times the median one, and with %s at most %s times.")
+}
+
+// contrast names the rows with the most and the least of something, unless their rounds
+// overlap.
+func contrast(all, rows []Row, between func(Row) (least, most float64), sentence string) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	times := func(r Row) float64 { return *r.Number("wait_ms.max") / *r.Number("wait_ms.p50") }
-	least, most := extremes(rows, times)
-	return fmt.Sprintf("With %s the longest wait was %s times the median one, and with %s"+
-		" %s times.", names(rows, most), digits3(times(most)), names(rows, least),
-		digits3(times(least)))
+	low, high, times := extremes(rows, between)
+	if times <= 1 {
+		return ""
+	}
+	least, _ := between(high)
+	_, most := between(low)
+	is := float64(strings.Count(sentence, "at least")) // 0: these are no bounds
+	return fmt.Sprintf(sentence, names(all, high), bound(least, is*down), names(all, low), bound(most, is*up))
+}
+
+// unclear says why there is nothing to say about some rows.
+func unclear(rows []Row) string {
+	if len(locks(rows)) < 2 {
+		return "There are no two locks to compare."
+	}
+	return fmt.Sprintf("No difference between the locks can be told: the rounds overlap, or are"+
+		" fewer than %d.", fewest)
 }

@@ -54,35 +54,29 @@ func (w *Inventory) Flags(flags *flag.FlagSet) (plan func(Run) (Plan, error)) {
 	s := &w.Settings
 	s.Grace = DefaultGrace
 	w.clients, w.polls = []int{DefaultClients}, []time.Duration{0}
-	flags.Func("clients", fmt.Sprintf("how many `clients` start at one instant "+
-		"(default %d); several\nnumbers, separated by commas, make a table each",
-		DefaultClients), List(&w.clients, strconv.Atoi))
-	flags.Func("poll", "the longest pause of a refused client, a `duration` "+
-		"(default 100ms, on\nembedded servers at least 1ms for each client and "+
-		"node); several make a\ntable each", List(&w.polls, positive))
-	flags.IntVar(&s.Stock, "stock", DefaultStock, fmt.Sprintf("how many `units` "+
-		"there are to sell; with -loop the default is\n%d, so that every turn "+
-		"does the same work", loopStock))
+	flags.Func("clients", fmt.Sprintf("how many `clients` start at one instant (default %d); several"+
+		" numbers, separated by commas, make a table each", DefaultClients), List(&w.clients, strconv.Atoi))
+	flags.Func("poll", "the longest pause of a refused client, a `duration` (default 100ms, on embedded"+
+		" servers at least 1ms for each client and node); several make a table each", List(&w.polls, positive))
+	flags.IntVar(&s.Stock, "stock", DefaultStock, fmt.Sprintf("how many `units` there are to sell; with"+
+		" -loop the default is %d, so that every turn does the same work", loopStock))
 	flags.DurationVar(&s.TTL, "ttl", DefaultTTL, "the lease of the lock")
-	flags.DurationVar(&s.Timeout, "timeout", DefaultTimeout, "ends a row, or one "+
-		"of its rounds, that takes longer; it is reported\nall the same")
-	flags.BoolVar(&s.FixedPoll, "fixed-poll", false,
-		"every pause is as long as the longest, without jitter")
+	flags.DurationVar(&s.Timeout, "timeout", DefaultTimeout,
+		"ends a row, or one of its rounds, that takes longer; it is reported all the same")
+	flags.BoolVar(&s.FixedPoll, "fixed-poll", false, "every pause is as long as the longest, without jitter")
 	flags.IntVar(&s.Ops, "ops", 1, "how many `turns` each client takes")
 	flags.DurationVar(&s.Loop, "loop", 0, "instead, each client takes turns for this long")
-	flags.IntVar(&w.pool, "pool", 0, "how many `connections` the clients share "+
-		"(default one each, and 8)")
-	flags.IntVar(&s.Rounds, "rounds", 0, fmt.Sprintf("how often a row is "+
-		"measured, each time after the serial limit (default:\nuntil the median of its "+
-		"ratio is known within 5 %%, or %v are over; on real\nservers %d times at "+
-		"least)", patience, pairedRounds))
+	flags.IntVar(&w.pool, "pool", 0, "how many `connections` the clients share (default one each, and 8)")
+	flags.IntVar(&s.Rounds, "rounds", 0, fmt.Sprintf("how often a row is measured, each time after the"+
+		" serial limit (default: until the median of its ratio is known within 5 %%, or %v are over; on"+
+		" real servers %d times at least)", patience, pairedRounds))
 	flags.DurationVar(&w.rtt, "rtt", 0, "adds this to the network's round-trip time")
 	flags.Uint64Var(&s.Seed, "seed", 0, "decides on the jitter (default chance)")
-	flags.StringVar(&w.against, "against", "", "compares the rows with those of an earlier "+
-		"run, a `file` that -json wrote,\nand says which differences are noise")
-	flags.StringVar(&w.program, "program", "", "also measures a lock in any language: the "+
-		"`command` that starts a program,\nsuch as 'python3 lock.py'; it is split at spaces, "+
-		"so no argument can have one;\nsee docs/any-language.md")
+	flags.StringVar(&w.against, "against", "", "compares the rows with those of an earlier run, a `file`"+
+		" that -json wrote, and says which differences are noise")
+	flags.StringVar(&w.program, "program", "", "also measures a lock in any language: the `command` that"+
+		" starts a program, such as 'python3 lock.py'; it is split at spaces, so no argument can have one;"+
+		" see docs/any-language.md")
 	return w.plan
 }
 
@@ -122,11 +116,14 @@ func (w *Inventory) check(given map[string]bool, real bool) error {
 	switch {
 	case s.Stock < 0:
 		return fmt.Errorf("the stock is %d, it must not be negative", s.Stock)
-	case s.checkTimes() != nil:
-		return s.checkTimes()
+	case s.TTL < time.Millisecond:
+		return fmt.Errorf("the ttl is %v, Redis needs at least 1ms", s.TTL)
+	case s.TTL%time.Millisecond != 0:
+		return fmt.Errorf("the ttl is %v, Redis counts whole milliseconds", s.TTL)
+	case s.Timeout <= 0:
+		return fmt.Errorf("the timeout is %v, it must be positive", s.Timeout)
 	case s.Ops < 1:
-		return fmt.Errorf("there are %d turns of each client, at least 1 is "+
-			"needed", s.Ops)
+		return fmt.Errorf("there are %d turns of each client, at least 1 is needed", s.Ops)
 	case given["loop"] && s.Loop <= 0:
 		return fmt.Errorf("the loop lasts %v, it must be positive", s.Loop)
 	case s.Loop >= s.Timeout:
@@ -144,25 +141,11 @@ func (w *Inventory) check(given map[string]bool, real bool) error {
 	case given["program"] && len(strings.Fields(w.program)) == 0:
 		return errors.New("-program needs a command, such as 'python3 lock.py'")
 	case w.rtt < 0:
-		return fmt.Errorf("the network's round-trip time is %v, it must not be "+
-			"negative", w.rtt)
+		return fmt.Errorf("the network's round-trip time is %v, it must not be negative", w.rtt)
 	case trips*w.rtt > s.Timeout:
 		return fmt.Errorf("the network's round-trip time is %v, it must be shorter "+
 			"than a quarter of the timeout of a row, %v: each client needs %d of them "+
 			"(example: -rtt 20ms)", w.rtt, s.Timeout, trips)
-	}
-	return nil
-}
-
-// checkTimes returns what is wrong with the lease or the timeout, if anything.
-func (s Settings) checkTimes() error {
-	switch {
-	case s.TTL < time.Millisecond:
-		return fmt.Errorf("the ttl is %v, Redis needs at least 1ms", s.TTL)
-	case s.TTL%time.Millisecond != 0:
-		return fmt.Errorf("the ttl is %v, Redis counts whole milliseconds", s.TTL)
-	case s.Timeout <= 0:
-		return fmt.Errorf("the timeout is %v, it must be positive", s.Timeout)
 	}
 	return nil
 }
@@ -278,8 +261,7 @@ func (w *Inventory) title(clients int, poll time.Duration) string {
 // header says what is measured.
 func (w *Inventory) header(run Run) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s; stock %d, lease %v, at most %v a row.\n", w.who(),
-		w.Stock, w.TTL, w.Timeout)
+	fmt.Fprintf(&b, "%s; stock %d, lease %v, at most %v a row.\n", w.who(), w.Stock, w.TTL, w.Timeout)
 	fmt.Fprintf(&b, "Refused clients ask again within %s.\n", w.pauses(run))
 	b.WriteString("Connections are warmed up before the clock starts")
 	if w.pool > 0 {

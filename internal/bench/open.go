@@ -29,8 +29,7 @@ func Open(ctx context.Context, asked string, n int, config Config) (s *Servers,
 		started, err := servers.StartAll(ctx, n, "--maxclients",
 			strconv.Itoa(max(10_000, config.Clients*2+1000)))
 		if errors.Is(err, servers.ErrMissing) {
-			return nil, nil, fmt.Errorf("%w; install it, or name a server with "+
-				"-redis host:port", err)
+			return nil, nil, fmt.Errorf("%w; install it, or name a server with -redis host:port", err)
 		}
 		if err != nil {
 			return nil, nil, unless(ctx, err, "servers were started")

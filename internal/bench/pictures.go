@@ -10,37 +10,31 @@ import (
 	"slices"
 	"strings"
 	"text/template"
-	"time"
 	"unicode/utf8"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Pictures are a run's pictures, by the ends of their files' names. Rows and pictures
-// without figures are left out.
-var Pictures = []struct {
+// Picture is one of a run's pictures. Name is the end of its file's name. Rows without
+// figures are left out, and so is a picture without rows.
+type Picture struct {
 	Name string
-	Draw func(Report, io.Writer) error
-}{
-	{"serial", drawn(serialDots)},
-	{"throughput", drawn(func(rows []Row) picture {
-		p := against(rows, "Acquisitions a second", "acquisitions_per_second",
-			"With %s instead of %s, %s took the lock %s times as often, and %s %s times.")
-		if len(p.legend) < 2 && len(serialDots(rows).rows) > 0 {
-			return picture{} // the ratios show the same
-		}
-		return p
-	})},
-	{"waits", drawn(waitDots)},
-	{"growth", drawn(func(rows []Row) picture {
-		p := against(rows, "Commands for one acquisition and release", "commands_per_section",
-			"With %s instead of %s, %s sent %s times as many commands, and %s %s times.")
-		if len(p.legend) < 2 {
-			return picture{} // nothing grows
-		}
-		return p
-	})},
+	of   func([]Row) picture
+}
+
+// Pictures are a run's.
+var Pictures = []Picture{
+	{"serial", serialDots},
+	{"throughput", func(rows []Row) picture {
+		return against(rows, "Acquisitions a second", "acquisitions_per_second", "With %s instead of"+
+			" %s, %%s took the lock at least %%s times as often, and %%s at most %%s times.")
+	}},
+	{"waits", waitDots},
+	{"growth", func(rows []Row) picture {
+		return against(rows, "Commands for one acquisition and release", "commands_per_section", "With"+
+			" %s instead of %s, %%s sent at least %%s times as many commands, and %%s at most %%s times.")
+	}},
 }
 
 // The measures of the pictures, in pixels. They are narrow, and their letters are
@@ -118,7 +112,7 @@ func serialDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "Acquisitions with " + most + ", compared with one alone",
 		axis:   "times the acquisitions a second of one client that never waits",
-		legend: []string{"median, and its range with 95 % confidence"},
+		legend: []string{"median, and where that of more rounds would be"},
 		number: "median", found: fastest(rows)}
 	for _, row := range rows {
 		ratio := row.Ratio()
@@ -138,6 +132,9 @@ func serialDots(all []Row) picture {
 func against(rows []Row, axis, figure, sentence string) picture {
 	s := swept(rows)
 	last := s.values[len(s.values)-1]
+	if last == s.values[0] && (figure == "commands_per_section" || len(serialDots(rows).rows) > 0) {
+		return picture{} // nothing grows, and the ratios show the same
+	}
 	p := picture{title: axis, axis: strings.ToLower(axis), legend: s.values, number: last,
 		found: changes(rows, figure, sentence)}
 	for _, name := range each(rows, Row.Name) {
@@ -210,28 +207,32 @@ var pictureSource string
 
 var pictureTemplate = template.Must(template.New("picture").Parse(pictureSource))
 
-// drawn draws a picture, or nothing when it would be empty.
-func drawn(of func([]Row) picture) func(Report, io.Writer) error {
-	return func(r Report, w io.Writer) error {
-		if len(r.Rows) == 0 {
-			return nil
-		}
-		p := of(r.Rows)
-		p.rows = slices.DeleteFunc(p.rows, func(row dotsRow) bool { return row.to == 0 })
-		if len(p.rows) == 0 {
-			return nil
-		}
-		if err := pictureTemplate.Execute(w, p.place(r.Env)); err != nil {
-			return fmt.Errorf("draw the picture of %s: %w", p.title, err)
-		}
+// Draw draws a picture, or nothing when it would be empty.
+func (p Picture) Draw(r Report, w io.Writer) error {
+	placed := p.place(r)
+	if placed == nil {
 		return nil
 	}
+	if err := pictureTemplate.Execute(w, placed); err != nil {
+		return fmt.Errorf("draw the picture %s: %w", p.Name, err)
+	}
+	return nil
 }
 
-// place gives everything its place.
-func (p picture) place(env Env) map[string]any {
-	d := map[string]any{"Width": pictureWidth, "Left": dotsLeft, "Right": pictureWidth - 8,
-		"Title": p.title, "Axis": p.axis, "Column": p.number}
+// place gives everything its place, unless there is nothing.
+func (of Picture) place(r Report) map[string]any {
+	if len(r.Rows) == 0 {
+		return nil
+	}
+	p := of.of(r.Rows)
+	p.rows = slices.DeleteFunc(p.rows, func(row dotsRow) bool { return row.to == 0 })
+	if len(p.rows) == 0 {
+		return nil
+	}
+	p.found = cmp.Or(p.found, unclear(r.Rows))
+	d := map[string]any{"Name": of.Name, "Width": pictureWidth, "Left": dotsLeft, "Scale": dotsScale,
+		"Right": pictureWidth - 8, "Title": p.title, "Axis": p.axis, "Column": p.number,
+		"Notes": notes(p.rows), "Finding": p.found}
 	y := 0.0
 	lines := func(step float64, length int, texts ...string) (all []placed) {
 		for _, text := range texts {
@@ -243,13 +244,11 @@ func (p picture) place(env Env) map[string]any {
 		return all
 	}
 	d["Titles"] = lines(22, titleLength, p.title)
-	d["Small"] = lines(18, lineLength, append([]string{env.line()}, notes(p.rows)...)...)
+	d["Small"] = lines(18, lineLength, append([]string{r.Env.line()}, notes(p.rows)...)...)
 	y += 22
 	d["Legend"] = p.placeLegend(y)
 	y = p.placeRows(d, y+28) + 46
-	if p.found != "" {
-		d["Found"] = lines(22, foundLength, p.found)
-	}
+	d["Found"] = lines(22, foundLength, p.found)
 	d["Height"] = y + 10
 	return d
 }
@@ -259,15 +258,12 @@ func radius(i, n int) float64 { return 6 - 1.5*float64(min(n-1-i, 2)) }
 
 // placeLegend explains the sizes of the dots, and then their color.
 func (p picture) placeLegend(y float64) (legend []placed) {
-	x := 16.0
-	add := func(text, class string, r float64) {
-		legend = append(legend, placed{X: x, Y: y, Text: text, Class: class, R: r})
+	x, last := 16.0, len(p.legend)-1
+	for i, text := range append(slices.Clone(p.legend), "woken by a message") {
+		class := map[bool]string{true: "woken", false: "other"}[i > last]
+		legend = append(legend, placed{X: x, Y: y, Text: text, Class: class, R: radius(min(i, last), last+1)})
 		x += 28 + 7.5*float64(utf8.RuneCountInString(text))
 	}
-	for i, text := range p.legend {
-		add(text, "other", radius(i, len(p.legend)))
-	}
-	add("woken by a message", "woken", 6)
 	return legend
 }
 
@@ -342,20 +338,15 @@ func notes(rows []dotsRow) []string {
 	if slices.ContainsFunc(rows, func(d dotsRow) bool { return d.row.Wrong() }) {
 		all = append(all, "✗ loses updates: fast and wrong")
 	}
-	pauses := map[time.Duration]int{}
-	var last time.Duration
+	var pauses []string
 	for _, d := range rows {
-		if pausesOtherwise(d.row) {
-			last = d.row.Pause()
-			pauses[last]++
+		if pause := d.row.Pause().String(); pausesOtherwise(d.row) && !slices.Contains(pauses, pause) {
+			pauses = append(pauses, pause)
 		}
 	}
-	if len(pauses) == 1 && 2*pauses[last] <= len(rows) {
-		all = append(all, fmt.Sprintf("† with %s, its clients pause for up to %v,"+
-			" the others' for up to %v", Plural(rows[0].row.Count("table_clients"), "client"),
-			last, lock.DefaultPoll))
-	} else if len(pauses) > 0 {
-		all = append(all, fmt.Sprintf("† with a pause other than up to %v", lock.DefaultPoll))
+	if len(pauses) > 0 {
+		all = append(all, fmt.Sprintf("† with %s, a refused client pauses for up to %s, not %v",
+			Plural(rows[0].row.Count("table_clients"), "client"), strings.Join(pauses, " or "), lock.DefaultPoll))
 	}
 	return all
 }
@@ -368,11 +359,7 @@ func (env Env) Named() string {
 
 // line names the environment in one line, and the scale.
 func (env Env) line() string {
-	words := []string{env.Server}
-	if env.ServerVersion != nil {
-		words[0] = env.Named()
-	}
-	words = append(words, env.Go)
+	words := []string{env.Named(), env.Go}
 	if env.CPU != nil {
 		words = append(words, *env.CPU)
 	}
@@ -390,13 +377,11 @@ var page = html.Must(html.New("page").Parse(pageSource))
 // WritePage writes a run of the inventory as one page with pictures, which needs
 // nothing else: no other file and no network.
 func WritePage(r Report, w io.Writer) error {
-	var pictures []html.HTML
+	var pictures []map[string]any
 	for _, p := range Pictures {
-		var b strings.Builder
-		if err := p.Draw(r, &b); err != nil {
-			return err
+		if placed := p.place(r); placed != nil {
+			pictures = append(pictures, placed)
 		}
-		pictures = append(pictures, html.HTML(b.String()))
 	}
 	var table Layout // the page scrolls
 	for _, row := range r.Rows {

@@ -93,8 +93,7 @@ func Sells(args []string) func(context.Context, Assignment) (Counts, error) {
 		part = Counts{Sections: int64(len(sold.Sections)), Bought: sold.Bought,
 			Failures: sold.Failures, First: sold.Text}
 		for _, times := range sold.Sections {
-			stamp := Stamp{Asked: times[0] * 1000, Entered: times[1] * 1000,
-				Left: times[2] * 1000}
+			stamp := Stamp{Asked: times[0] * 1000, Entered: times[1] * 1000, Left: times[2] * 1000}
 			part.Stamps = append(part.Stamps, stamp)
 			part.Took = max(part.Took, time.Duration(stamp.Left))
 		}

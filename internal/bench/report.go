@@ -81,7 +81,7 @@ type Row struct {
 
 	meant  int      // the nodes that the lock is meant for
 	rounds int      // that there should be at least, 0 for one
-	notes  []string // what went wrong
+	notes  []string // what went wrong, or is not as in other rows
 }
 
 // NewRow is a row with these figures.
@@ -175,13 +175,17 @@ func (r Row) Complete() bool { return r.Finished() && len(r.Rounds) >= r.rounds 
 // Wrong says that the row lost updates, however fast it is.
 func (r Row) Wrong() bool { return r.Count("lost_updates") > 0 }
 
-// Notes are the lines about what went wrong.
+// Notes are the lines below the row.
 func (r Row) Notes() []string { return r.notes }
 
-// explained adds lines about what went wrong.
+// explained adds lines about what went wrong, or is not as in other rows.
 func (r Row) explained() Row {
 	note := func(format string, args ...any) {
 		r.notes = append(r.notes, fmt.Sprintf(format, args...))
+	}
+	if r.Name() == serialLimit.Name {
+		note("one client alone, never waiting: %s, and a stock in proportion, %d",
+			Plural(r.Count("turns"), "turn"), r.Count("stock"))
 	}
 	if !r.Finished() {
 		note("cut off after %.1f s: %d of %s were completed", *r.Number("seconds"),
@@ -290,12 +294,7 @@ func sum(a, b any) any {
 
 func both(a, b any) any { return a == true && b == true }
 
-func either(a, b any) any {
-	if a == nil {
-		return b
-	}
-	return a
-}
+func either(a, b any) any { return cmp.Or(a, b) }
 
 // member is a name and its value in JSON.
 type member struct {

@@ -92,8 +92,7 @@ func (r *Runner) assign(ctx context.Context, subject Subject,
 
 // turns prepares what the clients of a subject have in common, and returns what makes
 // the turn of each: behind a lock of its own, but for the baselines and other stocks.
-func (r *Runner) turns(ctx context.Context, s *round, subject Subject) (
-	turnOf, error) {
+func (r *Runner) turns(ctx context.Context, s *round, subject Subject) (turnOf, error) {
 	if subject.start != nil {
 		return subject.start(s)
 	}
@@ -201,8 +200,7 @@ func (r *Runner) open(ctx context.Context, s *round) Counts {
 
 // await waits for the clients, and when ctx ends no longer than the grace. It
 // returns how many it left behind.
-func (s *round) await(ctx context.Context, grace time.Duration,
-	through chan struct{}) int {
+func (s *round) await(ctx context.Context, grace time.Duration, through chan struct{}) int {
 	ended := ctx.Done()
 	var patience <-chan time.Time
 	for left := len(s.clients); left > 0; {

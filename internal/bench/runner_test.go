@@ -50,8 +50,7 @@ func runner(servers *bench.Servers, clients, stock int) *bench.Runner {
 
 // connected is a server, and the servers of a run that has no other. They are closed
 // with the test.
-func connected(t *testing.T, config bench.Config) (*miniredis.Miniredis,
-	*bench.Servers) {
+func connected(t *testing.T, config bench.Config) (*miniredis.Miniredis, *bench.Servers) {
 	t.Helper()
 	redis := miniredis.RunT(t)
 	servers, err := bench.Connect(t.Context(), []string{redis.Addr()}, config)

@@ -142,8 +142,7 @@ func greets(request []byte) bool {
 // Connect opens a client for each address, host:port, and asks all of them for
 // a sign of life before ctx ends. Its error names the address and the cause, and
 // nothing is left open then.
-func Connect(ctx context.Context, addresses []string, config Config) (
-	*Servers, error) {
+func Connect(ctx context.Context, addresses []string, config Config) (*Servers, error) {
 	s := newServers(config)
 	s.Addresses = addresses
 	s.dial = s.reach
@@ -243,8 +242,7 @@ func (s *Servers) Embedded() bool { return len(s.embedded) > 0 }
 // Warm opens all connections to the first n nodes, or to as many as there are,
 // and returns their clients. Opened under way, 1000 connections would be what is
 // measured.
-func (s *Servers) Warm(ctx context.Context, n int) (
-	nodes []redis.UniversalClient, err error) {
+func (s *Servers) Warm(ctx context.Context, n int) (nodes []redis.UniversalClient, err error) {
 	for _, rdb := range s.nodes[:min(n, len(s.nodes))] {
 		if s.calls == nil { // elsewhere they are open in no time
 			err = warm(ctx, rdb, s.pool)

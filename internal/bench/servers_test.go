@@ -57,8 +57,7 @@ func TestGarbageIsCollectedBetweenTheRoundsOnRealServers(t *testing.T) {
 		require.NotNil(t, during)
 		away := gogc == ""
 		assert.Equal(t, away, during[0] == math.MaxUint64, "GOGC %d", during[0])
-		assert.Equal(t, away, during[1] != before[1],
-			"never more than so much: %d", during[1])
+		assert.Equal(t, away, during[1] != before[1], "never more than so much: %d", during[1])
 		assert.Equal(t, before, collectorAt(), "as before")
 	}
 }
@@ -66,8 +65,7 @@ func TestGarbageIsCollectedBetweenTheRoundsOnRealServers(t *testing.T) {
 // collectorAt is the collector's GOGC, the largest number when it is off, and
 // its limit.
 func collectorAt() []uint64 {
-	samples := []metrics.Sample{{Name: "/gc/gogc:percent"},
-		{Name: "/gc/gomemlimit:bytes"}}
+	samples := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/gomemlimit:bytes"}}
 	metrics.Read(samples)
 	return []uint64{samples[0].Value.Uint64(), samples[1].Value.Uint64()}
 }

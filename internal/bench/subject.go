@@ -113,28 +113,28 @@ func Rungs() []Subject {
 	return all
 }
 
-// Select returns the subjects of these names, separated by commas, in the order
-// in which they stand in subjects. Its error says which name is wrong, and lists
-// all that there are.
-func Select(subjects []Subject, names string) (selected []Subject, err error) {
-	var valid []string
+// Names are those of some subjects.
+func Names(subjects []Subject) (names []string) {
 	for _, subject := range subjects {
-		valid = append(valid, subject.Name)
+		names = append(names, subject.Name)
 	}
-	wanted := strings.Split(names, ",")
+	return names
+}
+
+// Select returns the subjects of these names, separated by commas, in the order
+// in which they stand in subjects. Its error says which name is wrong, and which are near.
+func Select(subjects []Subject, names string) (selected []Subject, err error) {
+	valid, wanted := Names(subjects), strings.Split(names, ",")
 	for i, name := range wanted {
 		wanted[i] = strings.TrimSpace(name)
-		wrong := ""
-		switch {
-		case strings.Trim(names, ", ") == "":
-			wrong = "at least one name is needed"
+		switch near := ladder.Near(wanted[i], valid); {
 		case wanted[i] == "":
-			wrong = fmt.Sprintf("there is a comma too many in %q", names)
-		case !slices.Contains(valid, wanted[i]):
-			wrong = fmt.Sprintf("there is no %q", wanted[i])
-		}
-		if wrong != "" {
-			return nil, fmt.Errorf("%s; the names are %s", wrong, strings.Join(valid, ", "))
+			return nil, fmt.Errorf("%q: one of the names is empty", names)
+		case slices.Contains(valid, wanted[i]):
+		case near != "":
+			return nil, fmt.Errorf("%q: did you mean %s?", wanted[i], near)
+		default:
+			return nil, fmt.Errorf("%q: no row has such a name", wanted[i])
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(subjects), func(s Subject) bool {

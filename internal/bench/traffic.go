@@ -61,8 +61,7 @@ func authenticate(ctx context.Context, conn net.Conn, password string) error {
 // in front.
 func sweep(ctx context.Context, rdb *redis.Client, prefix string) error {
 	if err := servers.Remove(ctx, rdb, "*"+prefix+"*"); err != nil {
-		return lock.Failed(ctx, "remove the keys *"+prefix+"* from",
-			rdb.Options().Addr, err)
+		return lock.Failed(ctx, "remove the keys *"+prefix+"* from", rdb.Options().Addr, err)
 	}
 	return nil
 }
@@ -119,8 +118,7 @@ func (s *Servers) Usage(ctx context.Context, n int) Usage {
 
 // Since is what was done since an earlier look.
 func (u Usage) Since(before Usage) Usage {
-	return Usage{u.CPU - before.CPU, u.Calls - before.Calls,
-		u.Known && before.Known}
+	return Usage{u.CPU - before.CPU, u.Calls - before.Calls, u.Known && before.Known}
 }
 
 // traffic counts what the clients of a run send. It sits in the client, so that
@@ -156,8 +154,7 @@ func (t tap) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 
 // ProcessPipelineHook counts several commands and one round trip.
-func (t tap) ProcessPipelineHook(
-	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (t tap) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		t.count(ctx, cmds...)
 		return next(ctx, cmds)

@@ -37,8 +37,10 @@ func TestEveryRungSaysWhatItIs(t *testing.T) {
 }
 
 func TestFindListsTheRungsWhenThereIsNoSuchOne(t *testing.T) {
-	_, err := ladder.Find("gold/")
-	assert.ErrorContains(t, err, `there is no rung "gold/", the rungs are bronze, silver, `)
+	_, err := ladder.Find("lead")
+	assert.ErrorContains(t, err, `there is no rung "lead", the rungs are bronze, silver, `)
+	_, err = ladder.Find("gold/")
+	assert.EqualError(t, err, `there is no rung "gold/"; did you mean gold/script, gold?`)
 }
 
 // clientOf is one of a server that does not exist: nothing here sends a command.

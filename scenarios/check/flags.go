@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"strings"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/site/recording"
@@ -65,15 +64,11 @@ func parse(args []string, log io.Writer) (o orders, err error) {
 		fmt.Fprint(log, "usage: go run ./scenarios/check -redis auto [flags] -- PROGRAM [ARGUMENTS]\n\n"+
 			"Runs all scenarios against the lock in PROGRAM, see"+
 			" docs/any-language.md.\n\n")
-		flags.SetOutput(log)
-		flags.VisitAll(func(f *flag.Flag) {
-			f.Usage = strings.Join(history.Wrap(f.Usage, 72, 0), "\n")
-		})
-		flags.PrintDefaults()
+		history.Help(log, flags)
 		return o, err
 	} else if err != nil {
 		return o, errors.New(unread.ReplaceAllString(err.Error(),
-			"${1}it must be a whole number, such as 4"))
+			"${1}it must be a whole number, such as 4") + " (-help lists the flags)")
 	}
 	o.program = flags.Args()
 	if o.serve != "" {

@@ -61,8 +61,7 @@ func (c Command) Main() {
 
 // Run runs the command until it is through or ctx ends. It returns the exit
 // status.
-func (c Command) Run(ctx context.Context, args []string,
-	stdout, stderr io.Writer) int {
+func (c Command) Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := c.parse(args, stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return OK
@@ -85,8 +84,7 @@ func oneLine(err error) string {
 
 // measure runs every subject and writes what was measured as it comes. When ctx
 // ends it writes what there is by then, and returns an error.
-func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
-	err error) {
+func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err error) {
 	// Whether a file can be written is found out before the long run.
 	files := slices.DeleteFunc(o.outputs(), func(f output) bool {
 		return f.file == "" || f.file == "-"
@@ -193,8 +191,7 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 
 // connect makes the servers of a run. down takes down what was made, also after
 // the context has ended.
-func (o *options) connect(ctx context.Context) (down func(context.Context) error,
-	err error) {
+func (o *options) connect(ctx context.Context) (down func(context.Context) error, err error) {
 	count := max(1, o.plan.Nodes)
 	for _, subject := range o.run.Subjects {
 		count = max(count, subject.Nodes)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
@@ -41,11 +42,10 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	plan := o.job.Flags(flags)
-	redis := flags.String("redis", "", "real servers: auto starts some, "+
-		"`host:port` uses yours; a lock on several nodes\nuses up to five, "+
-		"separated by commas (default embedded miniredis)")
-	names := flags.String("rungs", "", "the `names` of the rows, separated by "+
-		"commas (default all)")
+	redis := flags.String("redis", "", "real servers: auto starts some, `host:port` uses yours; a lock"+
+		" on several nodes uses up to five, separated by commas (default embedded miniredis)")
+	names := flags.String("rungs", "", "the `names` of the rows, separated by commas (default all): "+
+		strings.Join(bench.Names(o.job.Subjects(c.Locks)), ", "))
 	flags.StringVar(&o.json, "json", "", "also write the figures to this `file`; "+
 		"with - they alone go to standard output")
 	flags.StringVar(&o.html, "html", "",
@@ -53,13 +53,12 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 	programs := new(bool)
 	if c.Programs != nil {
 		programs = flags.Bool("programs", false, "also measures locks of other languages, "+
-			"in programs of their own; the\nlanguage is part of such a row")
+			"in programs of their own; the language is part of such a row")
 	}
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprintf(stdout, "%s\n\nusage: go run ./bench [flags]\n\n", c.Intro)
-			flags.SetOutput(stdout)
-			flags.PrintDefaults()
+			history.Help(stdout, flags)
 		}
 		return nil, expected(flags, err)
 	}
@@ -124,7 +123,7 @@ func (o *options) choose(locks []bench.Subject, names string) (err error) {
 	o.run.Subjects = o.job.Subjects(locks)
 	if o.run.Given["rungs"] {
 		if o.run.Subjects, err = bench.Select(o.run.Subjects, names); err != nil {
-			return fmt.Errorf("-rungs: %w", err)
+			return fmt.Errorf("-rungs %w", err)
 		}
 	}
 	return o.leaveOut(func(subject bench.Subject) string {
@@ -164,8 +163,7 @@ func split(list string) ([]string, error) {
 		}
 		host, port, err := net.SplitHostPort(address)
 		if err != nil || host == "" || port == "" {
-			return nil, fmt.Errorf("-redis %q is neither host:port nor auto",
-				address)
+			return nil, fmt.Errorf("-redis %q is neither host:port nor auto", address)
 		}
 		if slices.Contains(found, address) {
 			return nil, fmt.Errorf("-redis names %s twice, a lock on several "+

@@ -42,11 +42,8 @@ func width(w io.Writer) int {
 	if !is {
 		return 0
 	}
-	columns, _, err := term.GetSize(fd)
-	if err != nil {
-		return 0
-	}
-	return columns
+	columns, _, _ := term.GetSize(fd) // negative after an error
+	return max(columns, 0)
 }
 
 // showProgress keeps a line up to date until stop, which returns when it is gone, if w is

@@ -1,7 +1,9 @@
 package history
 
 import (
+	"flag"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -96,6 +98,17 @@ func Wrap(text string, columns, indent int) (lines []string) {
 		line = append(line, rest...)
 	}
 	return append(lines, string(line))
+}
+
+// Help prints the flags of a command in lines of 80 columns.
+func Help(w io.Writer, flags *flag.FlagSet) {
+	var b strings.Builder
+	flags.SetOutput(&b)
+	flags.PrintDefaults()
+	for entry := range strings.SplitSeq(strings.TrimPrefix(b.String(), "  -"), "\n  -") {
+		name, text, _ := strings.Cut(entry, "\n")
+		fmt.Fprintf(w, "  -%s\n    \t%s\n", name, strings.Join(Wrap(text, 72, 0), "\n    \t"))
+	}
 }
 
 // Folds are the entries, from one to another, that a picture of a timeline only

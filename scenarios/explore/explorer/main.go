@@ -27,7 +27,7 @@ import (
 
 const usage = `say what is to be explored:
   explorer why RUNG               the cheapest failing schedules of a rung
-  explorer more RUNG              the same with two names, an Unlock too many, an error reply
+  explorer more RUNG              the same with two names, extra Unlocks, errors
   explorer replay RUNG SCHEDULE   what a schedule does
   explorer standard               every rung with one expiry and one crash`
 
