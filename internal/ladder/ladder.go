@@ -297,7 +297,7 @@ func Find(name string) (Rung, error) {
 		names = append(names, rung.Name)
 	}
 	if near := Near(name, names); near != "" {
-		return Rung{}, fmt.Errorf("there is no rung %q; did you mean %s?", name, near)
+		return Rung{}, fmt.Errorf("there is no rung %q, did you mean %s?", name, near)
 	}
 	return Rung{}, fmt.Errorf("there is no rung %q, the rungs are %s",
 		name, strings.Join(names, ", "))

@@ -40,7 +40,7 @@ func TestFindListsTheRungsWhenThereIsNoSuchOne(t *testing.T) {
 	_, err := ladder.Find("lead")
 	assert.ErrorContains(t, err, `there is no rung "lead", the rungs are bronze, silver, `)
 	_, err = ladder.Find("gold/")
-	assert.EqualError(t, err, `there is no rung "gold/"; did you mean gold/script, gold?`)
+	assert.EqualError(t, err, `there is no rung "gold/", did you mean gold/script, gold?`)
 }
 
 // clientOf is one of a server that does not exist: nothing here sends a command.
