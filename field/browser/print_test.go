@@ -120,7 +120,7 @@ func TestThePostersFillTheirSheets(t *testing.T) {
 		address              string
 		wide, high, smallest float64
 	}{
-		{"matrix.md?poster", 842, 1191, 9},
+		{"matrix.md?poster", 842, 1191, 8.9},
 		{"matrix.md?poster=workshop-matrix", 595, 842, 8},
 	} {
 		t.Run(poster.address, func(t *testing.T) {
