@@ -249,7 +249,7 @@
 
   // What scrolls can be reached by a keyboard, and code can be copied. A table that is folded
   // has no width yet.
-  document.querySelectorAll('pre, .panes, main > table, main > details > table').forEach(function (box) {
+  document.querySelectorAll('pre, .panes, main > table, main > details > table, p:has(> img)').forEach(function (box) {
     var wide = box.rows && box.rows[0] && box.rows[0].cells.length > 9;
     if (wide || box.scrollWidth > box.clientWidth + 1) { box.tabIndex = 0; }
   });
