@@ -40,14 +40,16 @@
     });
   }
 
-  // join puts what is short on the slide before it, where there is room.
+  // join puts what is short on the slide before it, where there is room. What is very short
+  // makes that slide smaller.
   function join(slides, section) {
     var last = slides[slides.length - 1], room = window.innerHeight - 72;
     var a = last ? last.offsetHeight : room, b = section.offsetHeight;
-    if (b && (Math.min(a, b) > 0.35 * room || a + b > 0.92 * room)) { return slides.concat(section); }
+    if (b && (Math.min(a, b) > 0.35 * room || a + b > (b < 0.2 * room ? 1.12 : 0.92) * room)) { return slides.concat(section); }
     var title = section.querySelector('h1, h2, h3');
     if (title && title.textContent === last.querySelector('h1, h2, h3').textContent) { title.remove(); }
     last.append.apply(last, section.childNodes);
+    last.style.zoom = Math.min(1, 0.98 * room / last.offsetHeight);
     section.remove();
     return slides;
   }
@@ -66,7 +68,7 @@
       if (top === null) { top = boxes[i].top; }
       var free = room - head - (boxes[i].top - top);
       var below = block.matches('.copied, .panes, pre, table, .player, :has(> img)') &&
-        free > (block.matches('p') ? 0.55 : block.matches('.player') ? 0.82 : 0.75) * high;
+        free > (block.matches('p') ? 0.55 : block.matches('.player') ? 0.8 : 0.75) * high;
       if (high > free && boxes[i].top > top && !below) {
         free = room - head;
         last = document.createElement('section');
