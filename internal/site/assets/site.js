@@ -44,10 +44,10 @@
   // makes that slide smaller.
   function join(slides, section) {
     var last = slides[slides.length - 1], room = window.innerHeight - 72;
-    var a = last ? last.offsetHeight : room, b = section.offsetHeight;
-    if (b && (Math.min(a, b) > 0.35 * room || a + b > (b < 0.2 * room ? 1.12 : 0.92) * room)) { return slides.concat(section); }
+    var a = last && last.offsetHeight, b = section.offsetHeight;
+    if (!last || b && (Math.min(a, b) > 0.35 * room || a + b > (b < 0.2 * room ? 1.12 : 0.92) * room)) { return slides.concat(section); }
     var title = section.querySelector('h1, h2, h3');
-    if (title && title.textContent === last.querySelector('h1, h2, h3').textContent) { title.remove(); }
+    if (title?.textContent === last.querySelector('h1, h2, h3')?.textContent) { title?.remove(); }
     last.append.apply(last, section.childNodes);
     last.style.zoom = Math.min(1, 0.98 * room / last.offsetHeight);
     section.remove();
