@@ -80,7 +80,7 @@
       } },
 
     { name: 'slides fit the screen and are turned by keys', pages: ['/docs/3-gold.md?slides',
-      '/docs/7-fenced.md?slides', '/docs/8-redlock.md?slides'],
+      '/docs/7-fenced.md?slides', '/docs/8-redlock.md?slides', '/docs/glossary.md?slides'],
       sizes: [[1280, 720], [1920, 1080]], check: async wrong => {
         const slides = all('main > section'), shown = () => slides.findIndex(s => !s.hidden);
         const count = document.querySelector('.slides');

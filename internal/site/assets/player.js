@@ -6,7 +6,8 @@
 (function () {
   'use strict';
   var SVG = 'http://www.w3.org/2000/svg';
-  var ROW = 34;        // height of an entry, in pixels
+  // ROW is the height of an entry, in pixels; a thumb needs more.
+  var ROW = window.matchMedia('(pointer: coarse)').matches ? 40 : 34;
   var LATE = 1500;     // microseconds; what took longer was under way for long
   var FLIGHT = 300;    // milliseconds, of what is seen to move
   var COLORS = ['--client-1', '--client-2', '--client-3', '--client-4', '--client-5'];

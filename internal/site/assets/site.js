@@ -12,6 +12,7 @@
 
   // split puts each section, from one heading to the next, into an element.
   function split() {
+    main.querySelectorAll('.panes').forEach(divide);
     var sections = [document.createElement('section')];
     Array.from(main.childNodes).forEach(function (n) {
       if (n.nodeName === 'H2' || n.nodeName === 'H3') {
@@ -20,7 +21,37 @@
       if (n.className !== 'on') { sections[sections.length - 1].append(n); }
     });
     main.replaceChildren.apply(main, sections);
-    return sections.flatMap(cut);
+    return sections.flatMap(cut).reduce(join, []);
+  }
+
+  // divide puts the rows of a long comparison into several.
+  function divide(panes) {
+    var rows = Array.from(panes.querySelectorAll('tr')), high = panes.offsetHeight, part = panes;
+    var most = high / Math.ceil(high / (window.innerHeight - 130) - 0.15) + 2 * rows[0].offsetHeight, used = 0;
+    rows.map(function (row) { return row.offsetHeight; }).forEach(function (height, i) {
+      used += height;
+      if (used > most && i) {
+        part.after(part = panes.cloneNode());
+        part.append(document.createElement('table'));
+        part.firstChild.append(rows[0].cloneNode(true));
+        used = rows[0].offsetHeight + height;
+      }
+      if (part !== panes) { part.firstChild.append(rows[i]); }
+    });
+  }
+
+  // join puts what is short on the slide before it, where there is room. What is very short
+  // makes that slide smaller.
+  function join(slides, section) {
+    var last = slides[slides.length - 1], room = window.innerHeight - 72;
+    var a = last && last.offsetHeight, b = section.offsetHeight;
+    if (!last || b && (Math.min(a, b) > 0.35 * room || a + b > (b < 0.2 * room ? 1.12 : 0.92) * room)) { return slides.concat(section); }
+    var title = section.querySelector('h1, h2, h3');
+    if (title?.textContent === last.querySelector('h1, h2, h3')?.textContent) { title?.remove(); }
+    last.append.apply(last, section.childNodes);
+    last.style.zoom = Math.min(1, 0.98 * room / last.offsetHeight);
+    section.remove();
+    return slides;
   }
 
   // cut divides a section that is higher than the screen between two of its parts. A part
@@ -36,7 +67,8 @@
       var high = boxes[i].height, last = parts[parts.length - 1];
       if (top === null) { top = boxes[i].top; }
       var free = room - head - (boxes[i].top - top);
-      var below = block.matches('.copied, .panes, pre, table, :has(> img)') && free > 0.75 * high;
+      var below = block.matches('.copied, .panes, pre, table, .player, :has(> img)') &&
+        free > (block.matches('p') ? 0.55 : block.matches('.player') ? 0.8 : 0.75) * high;
       if (high > free && boxes[i].top > top && !below) {
         free = room - head;
         last = document.createElement('section');
@@ -50,8 +82,10 @@
         }
       }
       if (high > free) {
-        var zoom = Math.max(0.6, free / high);
-        block.style.zoom = zoom;
+        var zoom = 1;
+        while (zoom > 0.6 && block.getBoundingClientRect().height > free) {
+          block.style.zoom = zoom -= 0.04;
+        }
         var box = block.querySelector('pre') || block;
         box.style.maxHeight = free / zoom + 'px';
         box.style.overflow = 'auto';
@@ -217,7 +251,7 @@
 
   // What scrolls can be reached by a keyboard, and code can be copied. A table that is folded
   // has no width yet.
-  document.querySelectorAll('pre, .panes, main > table, main > details > table').forEach(function (box) {
+  document.querySelectorAll('pre, .panes, main > table, main > details > table, p:has(> img)').forEach(function (box) {
     var wide = box.rows && box.rows[0] && box.rows[0].cells.length > 9;
     if (wide || box.scrollWidth > box.clientWidth + 1) { box.tabIndex = 0; }
   });
