@@ -203,7 +203,8 @@ var _ = in(Waking, "impatient_waiter", Scenario{
 	}, b.comes(500*time.Millisecond, 2*second-b.phase, a.has), func() {
 		b2.at(second, a.has)
 		b2.passes(6 * second)
-		if !b.has() && !b2.has() {
+		// On a busy machine B may be let in as it gives up, and then nobody was to be woken.
+		if !b.has() && !b2.has() && s.longestFree(a.freedAt) > second {
 			b2.report(LateWakeUp, "A has unlocked at %.3f, B has given up,"+
 				" and B2 isn't let in", a.freedAt.Seconds())
 		}
