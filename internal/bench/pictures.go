@@ -137,6 +137,10 @@ func against(rows []Row, axis, figure, sentence string) picture {
 	}
 	p := picture{title: axis, axis: strings.ToLower(axis), legend: s.values, number: last,
 		found: changes(rows, figure, sentence)}
+	if p.found == "" && len(locks(rows)) > 1 && last != s.values[0] {
+		p.found = fmt.Sprintf("Which lock changes most from %s to %s can't be told: the rounds"+
+			" overlap, or are fewer than %d.", s.values[0], last, fewest)
+	}
 	for _, name := range each(rows, Row.Name) {
 		line := dotsRow{values: make([]float64, len(s.values))}
 		for _, row := range rows {

@@ -22,8 +22,8 @@ import (
 // Export writes the site into a directory as plain files with relative links, for
 // any static host, and for a browser that opens them from a disk: every document,
 // and all that they lead to. It returns how many pages it has written. A directory
-// that has files in it is refused; after an error some files may be there.
-func (s *Site) Export(dir string) (int, error) {
+// that has files in it is refused. After an error there is none.
+func (s *Site) Export(ctx context.Context, dir string) (pages int, err error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return 0, fmt.Errorf("%s is not empty: name a directory that is, or one that"+
 			" is not there", dir)
@@ -33,15 +33,22 @@ func (s *Site) Export(dir string) (int, error) {
 	for _, file := range s.Order() {
 		e.visit(file)
 	}
-	pages := 0
+	defer func() {
+		if err != nil {
+			os.RemoveAll(dir) // half a site is none, and would be in the next one's way
+		}
+	}()
 	for ; len(e.open) > 0; pages++ {
 		file := e.open[0]
+		if ctx.Err() != nil {
+			return pages, fmt.Errorf("export to %s: %w", dir, ctx.Err())
+		}
 		e.open = e.open[1:]
 		if err := e.page(file); err != nil {
 			return pages, fmt.Errorf("export %s: %w", file, err)
 		}
 	}
-	return pages, e.assets()
+	return pages, e.assets(ctx)
 }
 
 // export is a site on its way into a directory.
@@ -161,10 +168,10 @@ func (e *export) target(file, link string) (string, error) {
 }
 
 // assets are the site's scripts and styles.
-func (e *export) assets() error {
+func (e *export) assets(ctx context.Context) error {
 	files := map[string][]byte{}
 	if e.site.Program != nil {
-		made, err := e.site.Program(context.Background())
+		made, err := e.site.Program(ctx)
 		if err != nil {
 			return err
 		}

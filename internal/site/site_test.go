@@ -100,6 +100,8 @@ func TestARunThatCantBeMadeIsOneLine(t *testing.T) {
 	site.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	assert.Equal(t, http.StatusOK, w.Code)
 	assert.Contains(t, w.Body.String(), "The run of gold in overrun_release can&#39;t be played: ")
-	_, err := site.Export(filepath.Join(t.TempDir(), "site"))
+	dir := filepath.Join(t.TempDir(), "site")
+	_, err := site.Export(t.Context(), dir)
 	assert.ErrorContains(t, err, "can't be played: ")
+	assert.NoDirExists(t, dir)
 }
