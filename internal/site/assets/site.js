@@ -209,9 +209,12 @@
     }
     return false;
   }
+  // A clicker's keys are the slides' again when a choice is made, and after a slider.
+  main.addEventListener('change', function (e) { if (slides) { e.target.blur(); } });
   document.addEventListener('keydown', function (e) {
     if (e.ctrlKey || e.metaKey || e.altKey || !keys.checked) { return; }
     var target = e.target.tagName ? e.target : document.body;
+    if (slides && e.key === 'Escape') { leave(); }
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) { return; }
     if (e.key === 'ArrowLeft' && !scrolls(target) && !show(shown - 1)) { go('previous'); }
     if (e.key === 'ArrowRight' && !scrolls(target) && !show(shown + 1)) { go('next'); }
@@ -219,7 +222,6 @@
       var on = { PageDown: 1, '.': 1, PageUp: -1 }[e.key];
       if (e.key === ' ' && !/^(BUTTON|A|SUMMARY)$/.test(target.tagName)) { on = e.shiftKey ? -1 : 1; }
       if (on) { show(shown + on); e.preventDefault(); }
-      if (e.key === 'Escape') { leave(); }
     }
     if (e.key === 'd') { turn(); }
     if (e.key === 'h') { go('home'); }
