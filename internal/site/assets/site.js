@@ -68,7 +68,7 @@
       if (top === null) { top = boxes[i].top; }
       var free = room - head - (boxes[i].top - top);
       var below = block.matches('.copied, .panes, pre, table, .player, :has(> img)') &&
-        free > (block.matches('p') ? 0.55 : block.matches('.player') ? 0.8 : 0.75) * high;
+        free > (block.matches('p') ? 0.64 : block.matches('.player') ? 0.8 : 0.75) * high;
       if (high > free && boxes[i].top > top && !below) {
         free = room - head;
         last = document.createElement('section');
