@@ -313,6 +313,19 @@
       list.clientHeight / 2;
   }
 
+  // A scenario's name in the matrix leads to what happens in it.
+  var abouts = {};
+  main.querySelectorAll('li > strong:first-child').forEach(function (name) { abouts[name.textContent] = name.parentNode; });
+  main.querySelectorAll('tbody td:first-child').forEach(function (td) {
+    var name = td.textContent, about = abouts.hasOwnProperty(name) && abouts[name];
+    if (!about) { return; }
+    var a = document.createElement('a');
+    a.href = '#' + (about.id = 'about-' + name);
+    a.title = about.textContent.replace(/ Exercises: .*/, '');
+    a.append(name);
+    td.replaceChildren(a);
+  });
+
   // The matrix can be entered at a scenario or at a rung.
   function enter() {
     var name = decodeURIComponent(location.hash.slice(1)), short = name.replace(/.*\//, '');
