@@ -111,7 +111,7 @@ func greatest(all []Row) (rows []Row, most string) {
 func serialDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "Acquisitions with " + most + ", compared with one alone",
-		axis:   "times the acquisitions a second of one client that never waits",
+		axis:   "1 = as many acquisitions per second as one client alone",
 		legend: []string{"median, and where that of more rounds would be"},
 		number: "median", found: fastest(rows)}
 	for _, row := range rows {

@@ -79,6 +79,23 @@
         if (!row || bottom(row) > innerHeight || bottom(row) < 0) { wrong.push('not in sight'); }
       } },
 
+    { name: 'the head of the matrix stays in sight, and a scenario leads to what happens in it',
+      pages: ['/docs/matrix.md'], sizes: desktop, check: async wrong => {
+        scrollTo(0, 1500);
+        if (document.querySelector('main th').getBoundingClientRect().top !== 0) { wrong.push('no head'); }
+        document.querySelector('main td a').click();
+        await wait(100);
+        if (!/^mutual_exclusion/.test(document.querySelector(':target')?.textContent)) { wrong.push(location.hash); }
+      } },
+
+    { name: 'tables of sentences and the pictures of rungs fit a phone',
+      pages: ['/docs/at-work.md', '/docs/choosing.md', '/docs/3-gold.md', '/docs/8-redlock.md'],
+      sizes: [[390, 844]], check: async wrong => {
+        all('.cards, p:has(> img)').filter(e => e.scrollWidth > e.clientWidth + 1).forEach(e =>
+          wrong.push(e.scrollWidth + ' wide: ' + e.textContent.slice(0, 40)));
+        all('.cards tr').filter(e => e.offsetHeight > innerHeight / 2).forEach(e => wrong.push(e.innerText));
+      } },
+
     { name: 'slides fit the screen and are turned by keys', pages: ['/docs/3-gold.md?slides',
       '/docs/7-fenced.md?slides', '/docs/8-redlock.md?slides', '/docs/glossary.md?slides'],
       sizes: [[1280, 720], [1920, 1080]], check: async wrong => {
@@ -102,7 +119,10 @@
       pages: ['/docs/3-gold.md'], sizes: desktop, check: async wrong => {
         const search = document.getElementById('search'), found = document.getElementById('found');
         for (const [words, first] of [['game', '/docs/levels.md'], ['benchmark', '/docs/benchmark.md'],
-          ['fencing token', '/docs/glossary.md'], ['watchdog', '/docs/glossary.md']]) {
+          ['fencing token', '/docs/glossary.md'], ['watchdog', '/docs/glossary.md'],
+          ['fencing', '/docs/glossary.md'], ['redlock failover', '/docs/glossary.md'],
+          ['handlelosttoken', '/docs/at-work.md'], ['which library python', '/docs/at-work.md'],
+          ['slow_get', '/docs/matrix.md'], ['level 9', '/docs/levels/diamond.json']]) {
           search.value = words;
           search.dispatchEvent(new Event('input'));
           await until(() => found.querySelector('a'));

@@ -251,6 +251,14 @@
     }
   });
 
+  // A phone shows the rows of a table of sentences as cards.
+  main.querySelectorAll('table').forEach(function (table) {
+    var head = Array.from(table.rows[0].cells), cells = Array.from(table.querySelectorAll('tbody td'));
+    if (head.length < 3 || head.length > 7 || !cells.some(function (td) { return td.textContent.length > 85; })) { return; }
+    table.classList.add('cards');
+    cells.forEach(function (td) { td.dataset.name = td.cellIndex && head[td.cellIndex].textContent; });
+  });
+
   // What scrolls can be reached by a keyboard, and code can be copied. A table that is folded
   // has no width yet.
   document.querySelectorAll('pre, .panes, main > table, main > details > table, p:has(> img)').forEach(function (box) {
@@ -307,6 +315,19 @@
       list.clientHeight / 2;
   }
 
+  // A scenario's name in the matrix leads to what happens in it.
+  var abouts = {};
+  main.querySelectorAll('li > strong:first-child').forEach(function (name) { abouts[name.textContent] = name.parentNode; });
+  main.querySelectorAll('tbody td:first-child').forEach(function (td) {
+    var name = td.textContent, about = abouts.hasOwnProperty(name) && abouts[name];
+    if (!about) { return; }
+    var a = document.createElement('a');
+    a.href = '#' + (about.id = 'about-' + name);
+    a.title = about.textContent.replace(/ Exercises: .*/, '');
+    a.append(name);
+    td.replaceChildren(a);
+  });
+
   // The matrix can be entered at a scenario or at a rung.
   function enter() {
     var name = decodeURIComponent(location.hash.slice(1)), short = name.replace(/.*\//, '');
@@ -328,29 +349,38 @@
   var script = document.querySelector('script[data-search]'), home = document.getElementById('home');
   var plain = /\.html$/.test(home.getAttribute('href')); // an export
   window.lockladder = window.lockladder || {};
-  function load(then) {
-    if (lockladder.pages) { then(); return; }
+  function load() {
+    if (lockladder.pages) { look(); return; }
+    if (search.value) { found.textContent = 'searching …'; }
+    found.hidden = !search.value;
+    if (load.begun) { return; }
+    load.begun = true;
     var s = document.createElement('script');
     s.src = script.dataset.search;
-    s.onload = then;
+    s.onload = look;
+    s.onerror = function () { s.remove(); load.begun = false; found.textContent = 'The search needs a file that does not come: ' + s.src; };
     document.head.append(s);
   }
   function address(page, anchor) {
     var base = new URL('.', new URL(home.getAttribute('href'), location.href));
     return new URL(plain ? page.page : page.file, base).href + (anchor ? '#' + anchor : '');
   }
+  // spaced is a text in which words are found by the space before them.
+  function spaced(text) { return (' ' + text.toLowerCase() + ' ').replace(/[^\p{L}\p{N}]+/gu, ' '); }
+  // stem is a word without its ending: fencing finds fenced.
+  function stem(w) { return ' ' + w.replace(/^(.{4,}?)(ing|ed|(?<![isu])s)$/, '$1'); }
   // worth is how well a text fits the words: one that it begins with counts more than one
   // that is somewhere in it, and a whole word more than a part.
   function worth(text, words) {
     return words.reduce(function (sum, w) {
-      var at = (' ' + text + ' ').indexOf(' ' + w);
-      return sum + (at === 0 ? 3 : at > 0 ? 2 : text.indexOf(w) >= 0 ? 1 : 0);
-    }, 0) + (text === words.join(' ') ? 6 : 0);
+      var at = text.indexOf(stem(w));
+      return sum + (at === 0 ? 3 : at > 0 ? 2 : 0) + (text.indexOf(' ' + w + ' ') >= 0 ? 1 : 0);
+    }, 0) + (text === spaced(words.join(' ')) ? 6 : 0);
   }
   // marked is a text in which the words are marked.
   function marked(text, words) {
     var any = new RegExp('(' + words.map(function (w) {
-      return w.replace(/[^\p{L}\p{N}]/gu, '\\$&');
+      return stem(w).trim();
     }).join('|') + ')', 'iu');
     return text.split(any).map(function (part, i) {
       var mark = document.createElement('mark');
@@ -365,39 +395,73 @@
     var to = text.length < from + 150 ? text.length : text.lastIndexOf(' ', from + 150);
     return (from ? '… ' : '') + text.slice(from, to) + (to < text.length ? ' …' : '');
   }
+  // entries are the sections. Each has parts: its text, and the rows of its tables.
+  var entries, little = ('a an and are at can do does for how i in is it of on or should the to vs versus what ' +
+    'when which who why with').split(' ');
+  function entry(page, section) {
+    var parts = [{ raw: section.text, text: spaced(section.text), head: '' }];
+    (section.tables || []).forEach(function (rows) {
+      rows.forEach(function (row) {
+        parts.push({ raw: row, text: spaced(row), head: spaced(rows[0]), row: true });
+      });
+    });
+    return { page: page, section: section, parts: parts, heading: spaced(section.title), title: spaced(page.title) };
+  }
+  // fit is the part of a section that has the most of the words.
+  function fit(e, words) {
+    var heading = worth(e.heading, words), first = e.section.level === 1;
+    var titled = heading && (e.section.term ? 17 : e.page.rung && first && 9); // has the whole answer
+    var around = (/matrix\.md$/.test(e.page.file) ? 0 : 4) * heading + // it names everything
+      2 * worth(e.title, words) + (titled || 0) + (first ? 6 : 0);
+    return e.parts.map(function (part) {
+      var all = e.heading + e.title + part.text + part.head;
+      var has = words.filter(function (w) { return all.indexOf(stem(w)) >= 0; }).length;
+      return { page: e.page, section: e.section, part: part, titled: titled, words: has, score: around +
+        worth(part.text, words) - 6 * (words.length - has) + (words[1] && part.text.indexOf(spaced(words.join(' '))) >= 0 ? 8 : 0) };
+    }).reduce(better);
+  }
+  function better(a, b) { return (b.words - a.words || b.score - a.score) > 0 ? b : a; }
+  // place is where a hit is on its page: a row is found by its word.
+  function place(hit, word) {
+    var text = hit.section.term ? hit.section.title : '';
+    if (hit.part.row) { text = (hit.part.raw.split(' ').find(function (t) { return spaced(t).indexOf(stem(word)) >= 0; }) || '')
+      .replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ''); }
+    return (hit.section.anchor || '') + (text && ':~:text=' + encodeURIComponent(text).replace(/-/g, '%2D'));
+  }
   function look() {
-    var words = search.value.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter(Boolean), hits = [];
+    var words = spaced(search.value).split(' ').filter(Boolean);
+    var big = words.filter(function (w) { return little.indexOf(w) < 0; });
+    if (big.length) { words = big; }
     found.replaceChildren();
     found.hidden = words.length === 0;
     if (words.length === 0) { return; }
-    lockladder.pages.forEach(function (page) {
-      page.sections.forEach(function (section) {
-        var heading = section.title.toLowerCase(), title = page.title.toLowerCase();
-        var text = section.text.toLowerCase(), all = heading + ' ' + title + ' ' + text;
-        if (words.every(function (w) { // at the beginning of a word
-          return (' ' + all).replace(/[^\p{L}\p{N}]/gu, ' ').indexOf(' ' + w) >= 0;
-        })) {
-          hits.push({ page: page, section: section, score: 4 * worth(heading, words) +
-            2 * worth(title, words) + worth(text, words) + (section.term ? 9 : 0) });
-        }
-      });
+    entries = entries || lockladder.pages.flatMap(function (page) {
+      return page.sections.map(function (section) { return entry(page, section); });
     });
+    var hits = entries.map(function (e) { return fit(e, words); });
+    var most = Math.max.apply(null, hits.map(function (hit) { return hit.words; }));
+    hits = hits.filter(function (hit) { return most && (hit.words === most || hit.titled); });
     hits.sort(function (a, b) { return b.score - a.score; });
+    if (most && most < words.length) { found.append('Nothing has all of these words. Closest:'); }
     var list = document.createElement('ul');
     hits.slice(0, 12).forEach(function (hit) {
       var li = document.createElement('li'), a = document.createElement('a');
-      a.href = address(hit.page, hit.section.anchor || hit.section.term &&
-        ':~:text=' + encodeURIComponent(hit.section.title));
+      var word = words.find(function (w) { return hit.part.text.indexOf(stem(w)) >= 0; }) || words[0];
+      a.href = address(hit.page, place(hit, word));
       a.append.apply(a, marked(hit.page.title + (hit.section.level > 1 ? ' › ' +
         hit.section.title : ''), words));
       li.append(a, ' ');
-      li.append.apply(li, marked(excerpt(hit.section.text, words[0]), words));
+      li.append.apply(li, marked(excerpt(hit.part.raw, stem(word).trim()), words));
       list.append(li);
     });
     found.append(hits.length ? list : 'Nothing is found.');
     found.setAttribute('role', 'status');
   }
-  search.addEventListener('input', function () { load(look); });
+  search.addEventListener('input', load);
+  search.addEventListener('focus', load);
+  document.addEventListener('click', function (e) { // the results lie over the page
+    if (e.target !== search && !(found.contains(e.target) && !e.target.closest('a'))) { found.hidden = true; }
+  });
   search.addEventListener('keydown', function (e) {
     var first = found.querySelector('a');
     if (e.key === 'Enter' && first) { location.href = first.href; }
