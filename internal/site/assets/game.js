@@ -515,6 +515,9 @@
       return html('li', { 'data-of': String(order(e.action)[0]) }, [b]);
     }));
     this.undo.disabled = this.again.disabled = this.path.length === 0;
+    this.element.querySelectorAll('.pane li.decisive').forEach(function (li) {
+      li.classList.remove('decisive');
+    });
     this.judge(state, goal, level);
     this.shows();
     this.scroll.scrollTop = 0;
