@@ -537,6 +537,11 @@
         ', which is the fewest.')];
       cards.push(this.explained(goal.invariant, best));
       this.save(level, best);
+    } else if (this.found.length > 0 && this.found.every(this.earlier, this)) {
+      text = [html('strong', { 'class': 'broken' }, [this.found.join(', ') + ': ']),
+        'an earlier level asks for that. ' + (!goal.schedule ? 'Can you break, or prove, ' + goal.invariant + '?' :
+          this.distances(bit)[state] < 0 ? 'From here on ' + goal.invariant + ' can\'t happen any more: undo.' :
+          'Halfway there: go on to ' + goal.invariant + '.')];
     } else if (this.found.length > 0) {
       text = [html('strong', { 'class': 'broken' }, ['You broke it: ' +
         this.found.join(', ') + '. ']),
@@ -556,6 +561,12 @@
     this.cards.replaceChildren.apply(this.cards, cards);
     this.hint.disabled = this.claim.disabled = won || !!this.before;
     this.verdict.replaceChildren.apply(this.verdict, text);
+  };
+  // earlier says whether a level before this one asks for that break of the same lock.
+  Game.prototype.earlier = function (invariant) {
+    return this.levels.slice(0, Math.max(0, this.level)).some(function (l) {
+      return l.lock === this.graph.lock && l.invariant === invariant;
+    }, this);
   };
   // onward leads to the next level.
   Game.prototype.onward = function () {
