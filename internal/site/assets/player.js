@@ -602,6 +602,10 @@
       board.mark(marks.filter(function (m) {
         return board.client < 0 || m.client === board.client;
       }).sort(function (a, b) { return (b.client === acted) - (a.client === acted); }));
+      for (var k = board.marks.length || board.client < 0 ? -1 : i; k >= 0; k--) { // it waits for nothing now
+        if (run.entries[k].client !== board.client || !board.show(run.entries[k].line)) { continue; }
+        break;
+      }
       board.head.textContent = run.does ? run.does[board.client] : '';
     });
   };
