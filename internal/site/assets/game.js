@@ -709,7 +709,7 @@
     try {
       sessionStorage.setItem(PLAYED, JSON.stringify({ lock: this.graph.lock,
         schedule: this.graph.program + ': ' + words.join(' '), did: words.map(this.did, this) }));
-    } catch (e) { /* the page shows this lock's side only */ }
+    } catch (e) { /* the next page asks for it */ }
   };
   Game.prototype.kept = function () {
     try {
@@ -736,7 +736,7 @@
       other.view = { run: other.run(other.states, other.path, other.masks) };
       other.keep(words.length);
       if (game.before === lock && game.wanted === words) { game.show(); }
-    }).catch(function () { /* the page shows this lock's side only */ });
+    }).catch(function () { /* the page says only what this lock does */ });
   };
   // role is what was done with whose value for the key: a token of the owner's is no other
   // step than a word that all owners share.
@@ -753,8 +753,8 @@
   Game.prototype.compared = function (goal) {
     var game = this, before = this.kept(), first = 0;
     var rows = this.wanted.map(function (action, i) {
-      var step = game.steps[i], now = game.did(action, i);
-      var then = before[i] || action, differs = before[i] ? role(then) !== role(now) : !step;
+      var now = game.did(action, i);
+      var then = before[i], differs = then && role(then) !== role(now);
       if (differs && !first) { first = i + 1; }
       return html('tr', differs ? { 'class': 'differs' } : {}, [String(i + 1), then, now].map(
         function (text) { return html('td', {}, [text]); }));
@@ -767,13 +767,13 @@
     // What the level asks is its secret until it is played.
     var secret = level && this.progress()[lock + ' ' + level.invariant] === undefined;
     return html('div', { 'class': 'card compared' }, [
-      html('p', {}, [html('b', {}, [(first ? lock + ' differs from ' + this.before +
-        ' in step ' + first : lock + ' does the same as ' + this.before) + '. ' + (broken ?
+      html('p', {}, [html('b', {}, [(!before.length ? '' : first ? lock + ' differs from ' + this.before +
+        ' in step ' + first + '. ' : lock + ' does the same as ' + this.before + '. ') + (broken ?
         'The schedule breaks it, too.' : 'The schedule doesn\'t break it' + (secret ?
           '. Does any other? Level ' + (this.level + 1) + ' asks.' : goal.schedule ?
           ', but ' + goal.failing + ' of ' + this.graph.schedules + ' others do: undo some steps, and find one.' :
           ', and neither does any other of ' + this.graph.schedules + '.'))])]),
-      !first ? '' : html('table', {}, [html('thead', {}, [html('tr', {}, ['', this.before, lock].map(
+      !first || !before.length ? '' : html('table', {}, [html('thead', {}, [html('tr', {}, ['', this.before, lock].map(
         function (text) { return html('th', {}, [text]); }))]), html('tbody', {}, rows)]),
       broken ? this.further(goal.invariant, this.wanted.length) : this.onward()]);
   };

@@ -796,7 +796,8 @@
     return names + ' scenarios look at ' + all.length + ' invariants: ' + breaks + ' break' +
       (!changed || this.isOwn() ? '' : ', ' + of('breaks', false) + ' only because of your change') + ', ' + of('holds') +
       ' hold' + (rest ? ', ' + rest + ' don\'t arise or aren\'t offered' : '') +
-      (errors ? ', ' + scenarios(errors) + ' can\'t be judged' : '') + '.' +
+      (errors ? ', ' + scenarios(errors) + ' can\'t be judged: ' + all.find(function (v) {
+        return v.verdict === 'can\'t be judged'; }).invariant : '') + '.' +
       (fixed ? ' Your change fixes ' + fixed + '.' : '') +
       (this.isOwn() && this.changes().length === 0 ? this.likeness(all) : '');
   };
