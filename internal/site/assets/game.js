@@ -421,18 +421,23 @@
     this.take(words ? words.split(/\s+/) : [], quiet);
   };
 
-  // take takes a schedule from the beginning, as far as it is possible. Another lock's
-  // goes on after what this one doesn't do.
+  // take takes a schedule from the beginning.
   Game.prototype.take = function (path, quiet) {
-    var state = 0, states = [0], taken = [], masks = [], broken = [], steps = [];
     if (!quiet) { this.before = ''; }
-    this.advice.textContent = '';
     this.hints = 0;
+    this.advice.textContent = this.walk(path);
+    this.show();
+    if (!quiet) { this.write(); }
+  };
+  // walk walks along a schedule as far as it is possible, and returns what isn't. Another
+  // lock's goes on after what this one doesn't do.
+  Game.prototype.walk = function (path) {
+    var state = 0, states = [0], taken = [], masks = [], broken = [], steps = [], ends = '';
     for (var i = 0; i < path.length; i++) {
       var edge = this.edges(state).find(function (e) { return e.action === path[i]; });
       if (!edge) {
         if (this.before) { continue; }
-        this.advice.textContent = path[i] + ' is not possible after ' +
+        ends = path[i] + ' is not possible after ' +
           (taken.join(' ') || 'the beginning') + '.';
         break;
       }
@@ -450,8 +455,7 @@
     this.states = states;
     this.masks = masks;
     this.found = broken;
-    this.show();
-    if (!quiet) { this.write(); }
+    return ends;
   };
   // choose takes an action that a reader has chosen.
   Game.prototype.choose = function (action) {
@@ -515,6 +519,9 @@
       return html('li', { 'data-of': String(order(e.action)[0]) }, [b]);
     }));
     this.undo.disabled = this.again.disabled = this.path.length === 0;
+    this.element.querySelectorAll('.pane li.decisive').forEach(function (li) {
+      li.classList.remove('decisive');
+    });
     this.judge(state, goal, level);
     this.shows();
     this.scroll.scrollTop = 0;
@@ -534,6 +541,11 @@
         ', which is the fewest.')];
       cards.push(this.explained(goal.invariant, best));
       this.save(level, best);
+    } else if (this.found.length > 0 && this.found.every(this.earlier, this)) {
+      text = [html('strong', { 'class': 'broken' }, [this.found.join(', ') + ': ']),
+        'an earlier level asks for that. ' + (!goal.schedule ? 'Can you break, or prove, ' + goal.invariant + '?' :
+          this.distances(bit)[state] < 0 ? 'From here on ' + goal.invariant + ' can\'t happen any more: undo.' :
+          'Halfway there: go on to ' + goal.invariant + '.')];
     } else if (this.found.length > 0) {
       text = [html('strong', { 'class': 'broken' }, ['You broke it: ' +
         this.found.join(', ') + '. ']),
@@ -541,11 +553,11 @@
       cards.push(this.onward());
       this.save(level, best);
     } else if (this.distances(all)[state] < 0) {
-      text = ['Nothing can be broken from here on: undo, or restart.'];
+      text = ['Nothing can be broken from here on: undo, or restart.' + this.sending(level, state)];
       this.element.dataset.state = 'stuck';
     } else if (goal.schedule && this.distances(bit)[state] < 0) {
       text = ['From here on “' + goal.invariant + '” can\'t happen any more; something' +
-        ' else can.'];
+        ' else can.' + this.sending(level, state)];
       this.element.dataset.state = 'stuck';
     } else {
       text = ['Click an arrow in the picture, or pick what happens next.'];
@@ -553,6 +565,18 @@
     this.cards.replaceChildren.apply(this.cards, cards);
     this.hint.disabled = this.claim.disabled = won || !!this.before;
     this.verdict.replaceChildren.apply(this.verdict, text);
+  };
+  // sending is why a crash comes too late, if a command is under way.
+  Game.prototype.sending = function (level, state) {
+    var sent = level.invariant === 'orphaned' && this.ways(state).find(function (w) { return w.sign === '>'; });
+    return sent ? ' ' + this.graph.clients[sent.client] + '\'s ' + word(sent.text) +
+      ' is under way, and arrives even if ' + this.graph.clients[sent.client] + ' is dead.' : '';
+  };
+  // earlier says whether a level before this one asks for that break of the same lock.
+  Game.prototype.earlier = function (invariant) {
+    return this.levels.slice(0, Math.max(0, this.level)).some(function (l) {
+      return l.lock === this.graph.lock && l.invariant === invariant;
+    }, this);
   };
   // onward leads to the next level.
   Game.prototype.onward = function () {
@@ -640,11 +664,16 @@
     box.innerHTML = line || '';
     return box.textContent.trim();
   };
-  // explained is the card of a break: what happened, at which line, and what the next rung
-  // changes.
+  // explained is the card of a break: what happened, what the next rung changes, and at
+  // which line it was.
   Game.prototype.explained = function (invariant, step) {
     var at = this.behind(step), next = this.higher();
     var parts = [html('p', { 'class': 'happened' }, [this.tells(invariant, step)])];
+    if (next) {
+      parts.push(html('p', {}, ['The next rung, ', html('b', {}, [next.lock]), ': ' +
+        next.idea + '.']));
+    }
+    parts.push(this.further(invariant, step));
     if (at.line) {
       parts.push(html('p', { 'class': 'decisive' }, [this.graph.clients[at.client] + '\'s ' +
         at.text + ' of step ' + at.step + ' comes from ' + at.line + ': ',
@@ -652,11 +681,7 @@
       var li = this.view.boards[at.client].show(at.line);
       if (li) { li.classList.add('decisive'); }
     }
-    if (next) {
-      parts.push(html('p', {}, ['The next rung, ', html('b', {}, [next.lock]), ': ' +
-        next.idea + '.']));
-    }
-    return html('div', { 'class': 'card' }, parts.concat(this.further(invariant, step)));
+    return html('div', { 'class': 'card' }, parts);
   };
   // further leads to the next rung with the same schedule, and to the next level.
   Game.prototype.further = function (invariant, step) {
@@ -684,14 +709,34 @@
     try {
       sessionStorage.setItem(PLAYED, JSON.stringify({ lock: this.graph.lock,
         schedule: this.graph.program + ': ' + words.join(' '), did: words.map(this.did, this) }));
-    } catch (e) { /* the page shows this lock's side only */ }
+    } catch (e) { /* the next page asks for it */ }
   };
   Game.prototype.kept = function () {
     try {
       var kept = JSON.parse(sessionStorage.getItem(PLAYED)) || {};
-      return kept.lock === this.before && kept.schedule === this.graph.program + ': ' +
-        this.wanted.join(' ') ? kept.did : [];
-    } catch (e) { return []; }
+      if (kept.lock === this.before && kept.schedule === this.graph.program + ': ' +
+        this.wanted.join(' ')) { return kept.did; }
+    } catch (e) { /* there is no storage */ }
+    this.fetches();
+    return [];
+  };
+  // fetches has the lock before do the schedule, whose graph is on its levels' page.
+  Game.prototype.fetches = function () {
+    var game = this, lock = this.before, words = this.wanted, key = lock + words;
+    if (this.fetched === key || location.protocol === 'file:') { return; }
+    this.fetched = key;
+    fetch(this.address({ lock: lock, invariant: '' }).split('#')[0]).then(function (r) {
+      return r.text();
+    }).then(function (text) {
+      var other = Object.create(Game.prototype);
+      other.graph = JSON.parse(new DOMParser().parseFromString(text, 'text/html').querySelector('script.graph').textContent);
+      other.methods = {};
+      other.before = lock; // so that it goes on after what isn't possible
+      other.walk(words);
+      other.view = { run: other.run(other.states, other.path, other.masks) };
+      other.keep(words.length);
+      if (game.before === lock && game.wanted === words) { game.show(); }
+    }).catch(function () { /* the page says only what this lock does */ });
   };
   // role is what was done with whose value for the key: a token of the owner's is no other
   // step than a word that all owners share.
@@ -708,8 +753,8 @@
   Game.prototype.compared = function (goal) {
     var game = this, before = this.kept(), first = 0;
     var rows = this.wanted.map(function (action, i) {
-      var step = game.steps[i], now = game.did(action, i);
-      var then = before[i] || action, differs = before[i] ? role(then) !== role(now) : !step;
+      var now = game.did(action, i);
+      var then = before[i], differs = then && role(then) !== role(now);
       if (differs && !first) { first = i + 1; }
       return html('tr', differs ? { 'class': 'differs' } : {}, [String(i + 1), then, now].map(
         function (text) { return html('td', {}, [text]); }));
@@ -722,13 +767,13 @@
     // What the level asks is its secret until it is played.
     var secret = level && this.progress()[lock + ' ' + level.invariant] === undefined;
     return html('div', { 'class': 'card compared' }, [
-      html('p', {}, [html('b', {}, [(first ? lock + ' differs from ' + this.before +
-        ' in step ' + first : lock + ' does the same as ' + this.before) + '. ' + (broken ?
+      html('p', {}, [html('b', {}, [(!before.length ? '' : first ? lock + ' differs from ' + this.before +
+        ' in step ' + first + '. ' : lock + ' does the same as ' + this.before + '. ') + (broken ?
         'The schedule breaks it, too.' : 'The schedule doesn\'t break it' + (secret ?
           '. Does any other? Level ' + (this.level + 1) + ' asks.' : goal.schedule ?
           ', but ' + goal.failing + ' of ' + this.graph.schedules + ' others do: undo some steps, and find one.' :
           ', and neither does any other of ' + this.graph.schedules + '.'))])]),
-      !first ? '' : html('table', {}, [html('thead', {}, [html('tr', {}, ['', this.before, lock].map(
+      !first || !before.length ? '' : html('table', {}, [html('thead', {}, [html('tr', {}, ['', this.before, lock].map(
         function (text) { return html('th', {}, [text]); }))]), html('tbody', {}, rows)]),
       broken ? this.further(goal.invariant, this.wanted.length) : this.onward()]);
   };

@@ -21,19 +21,21 @@ self.onmessage = function (event) {
   self.lockladder(event.data, function (answer) {
     postMessage({ answer: mistake ? blamed(answer) : answer });
     mistake = '';
+    early = false;
     rest();
   });
 };
 
 // mistake is the first one that a learner's code has made, in one line: whatever came of
 // it says nothing about the lock.
-var mistake = '';
+// An early one is of a release before the owner has asked for the lock.
+var mistake = '', early = false;
 function wrong(text) {
   mistake = mistake || text;
   return { thrown: text };
 }
 function blamed(answer) {
-  return JSON.stringify(Object.assign(JSON.parse(answer), { error: mistake, mistake: true }));
+  return JSON.stringify(Object.assign(JSON.parse(answer), { error: mistake, mistake: true, early: early }));
 }
 
 // A learner's lock is a few generator functions, and the program resumes a call of one
@@ -109,15 +111,23 @@ self.lockladderCompile = function (code) {
 // owner has variables of its own. It begins calls, which are resumed with JSON and answer
 // with JSON.
 function owner(make, key, ttl) {
-  var given = {};
+  var given = {}, asked = false;
   function token() { return given.token + (given.used++ ? '.' + given.used : ''); }
   function now() { return given.now; }
   var own = make.apply(null, [key, ttl, token, now, sleep, calculates].concat(ABSENT));
   return function (name) {
     var call = { name: name, generator: own[name](), line: 0, left: MOST[name] || 1000 };
+    var first = !asked && name === 'unlock';
+    asked = true;
     return function (text) {
+      var right = !mistake;
       given = Object.assign(JSON.parse(text), { used: 0 });
-      return JSON.stringify(Object.assign(resume(call, given), { line: call.line, used: given.used > 0 }));
+      var answer = Object.assign(resume(call, given), { line: call.line, used: given.used > 0 });
+      if (right && first && /undefined/.test(mistake)) {
+        early = true;
+        mistake += '. Here unlock was called before tryLock: give the variable a start value';
+      }
+      return JSON.stringify(answer);
     };
   };
 }

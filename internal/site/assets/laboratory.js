@@ -123,6 +123,16 @@
     });
     element.append(html('p', { 'class': 'buttons' }, [this.start, this.writes]), this.outcome, this.progress);
     if (new URLSearchParams(location.hash.slice(1)).get('rung')) { this.begin(); }
+    window.addEventListener('hashchange', function () {
+      var hash = new URLSearchParams(location.hash.slice(1));
+      if (!hash.has('rung')) { // a section of the page, which the browser has shown
+        if (lab.written) { history.replaceState(null, '', '#' + lab.written); }
+        return;
+      }
+      if (!lab.catalogue && !lab.start.disabled) { lab.begin(); }
+      if (lab.written && withoutStep(hash) !== withoutStep(lab.written)) { lab.read(); }
+      lab.element.scrollIntoView(); // a link below it has led here
+    });
   }
 
   Laboratory.prototype.stop = function () {
@@ -149,12 +159,6 @@
       lab.start.parentNode.remove();
       lab.build();
       lab.read();
-      window.addEventListener('hashchange', function () {
-        var hash = new URLSearchParams(location.hash.slice(1));
-        if (!hash.has('rung')) { // a section of the page, which the browser has shown
-          history.replaceState(null, '', '#' + lab.written);
-        } else if (withoutStep(hash) !== withoutStep(lab.written)) { lab.read(); }
-      });
     }).catch(function (e) {
       lab.start.disabled = lab.writes.disabled = false;
       delete document.documentElement.dataset.begun;
@@ -719,7 +723,7 @@
       }
       lab.report('Scenario ' + (n + 1) + ' of ' + names.length + ': ' + names[n], 'busy');
       return lab.ask(Object.assign({}, q, { scenario: names[n] })).then(function (a) {
-        if (a.mistake) { // it would be the same in most of those that follow
+        if (a.mistake && !a.early) { // it would be the same in most of those that follow
           lab.all = null;
           lab.scenario.value = names[n];
           lab.show(a, 0);
@@ -792,7 +796,8 @@
     return names + ' scenarios look at ' + all.length + ' invariants: ' + breaks + ' break' +
       (!changed || this.isOwn() ? '' : ', ' + of('breaks', false) + ' only because of your change') + ', ' + of('holds') +
       ' hold' + (rest ? ', ' + rest + ' don\'t arise or aren\'t offered' : '') +
-      (errors ? ', ' + errors + ' scenarios can\'t be judged' : '') + '.' +
+      (errors ? ', ' + scenarios(errors) + ' can\'t be judged: ' + all.find(function (v) {
+        return v.verdict === 'can\'t be judged'; }).invariant : '') + '.' +
       (fixed ? ' Your change fixes ' + fixed + '.' : '') +
       (this.isOwn() && this.changes().length === 0 ? this.likeness(all) : '');
   };
@@ -813,8 +818,9 @@
   Laboratory.prototype.likeness = function (all) {
     var near = this.nearest(all), names = near.rungs.join(' and ');
     return near.differ === 0 ? ' Your lock breaks where ' + names + (near.rungs.length > 1 ? ' break.' : ' breaks.') :
-      ' Nearest to ' + names + ': ' + near.differ + ' scenarios differ.';
+      ' Nearest to ' + names + ': ' + scenarios(near.differ) + (near.differ > 1 ? ' differ.' : ' differs.');
   };
+  function scenarios(n) { return n + (n > 1 ? ' scenarios' : ' scenario'); }
   Laboratory.prototype.rows = function (all) {
     var lab = this, e = this.exercise(), near = this.isOwn() && this.nearest(all).rungs[0].split('/').pop();
     var rows = all.filter(function (v) {

@@ -287,12 +287,14 @@
     });
 
     // A label that is too long for its place begins further left, and what is too
-    // long for the picture keeps its reply.
+    // long for the picture goes without the key, and keeps its token, lease and reply.
     function label(at, height, text, anchor, more) {
       var left = 78, wide = 7, most = Math.min(58, Math.floor((x.width - left) / wide));
-      var arrow = text.lastIndexOf(' → '), reply = arrow < 0 ? '' : text.slice(arrow);
-      var short = reply.length > most / 2 ? cut(text, most) :
-        cut(text.slice(0, text.length - reply.length), most - reply.length) + reply;
+      var all = text.length > most ? text.replace(/ lock:stock\b/, '') : text;
+      if (all.length > most) { all = all.replace(/\bEVAL(SHA)? (?=\S+\.lua)/, ''); }
+      var arrow = all.lastIndexOf(' → '), reply = arrow < 0 ? '' : all.slice(arrow);
+      var short = reply.length > most / 2 ? cut(all, most) :
+        cut(all.slice(0, all.length - reply.length), most - reply.length) + reply;
       if (!anchor) { at = Math.max(left, Math.min(at, x.width - short.length * wide)); }
       var t = svg('text', { x: at, y: height, 'text-anchor': anchor || 'start',
         'class': 'what ' + (more || '') }, [short]);
@@ -602,6 +604,10 @@
       board.mark(marks.filter(function (m) {
         return board.client < 0 || m.client === board.client;
       }).sort(function (a, b) { return (b.client === acted) - (a.client === acted); }));
+      for (var k = board.marks.length || board.client < 0 ? -1 : i; k >= 0; k--) { // it waits for nothing now
+        if (run.entries[k].client !== board.client || !board.show(run.entries[k].line)) { continue; }
+        break;
+      }
       board.head.textContent = run.does ? run.does[board.client] : '';
     });
   };
