@@ -185,9 +185,10 @@ func digits3(v float64) string {
 
 const down, up = -0.4999, 0.4999
 
-// bound rounds a number down, which is at least so much, or up to three digits.
+// bound rounds a number down, which is at least so much, or up to two digits.
 func bound(v, way float64) string {
-	return digits3(v + way*math.Pow(10, math.Floor(math.Log10(v))-2))
+	digit := math.Pow(10, math.Floor(math.Log10(v))-1)
+	return fmt.Sprintf("%.*f", max(0, int(0.5-math.Log10(digit))), math.Round(v/digit+way)*digit)
 }
 
 // changes says of which lock a figure grew most from the first of what was varied to the
@@ -231,6 +232,9 @@ func longestWaits(rows []Row) string {
 		"With %s the longest wait was at least %s times the median one, and with %s at most %s times.")
 }
 
+// telling is how many times as much is worth a sentence.
+const telling = 1.2
+
 // contrast names the rows with the most and the least of something, unless their rounds
 // overlap.
 func contrast(all, rows []Row, between func(Row) (least, most float64), sentence string) string {
@@ -238,7 +242,7 @@ func contrast(all, rows []Row, between func(Row) (least, most float64), sentence
 		return ""
 	}
 	low, high, times := extremes(rows, between)
-	if times <= 1 {
+	if times < telling {
 		return ""
 	}
 	least, _ := between(high)
@@ -252,6 +256,6 @@ func unclear(rows []Row) string {
 	if len(locks(rows)) < 2 {
 		return "There are no two locks to compare."
 	}
-	return fmt.Sprintf("No difference between the locks can be told: the rounds overlap, or are"+
-		" fewer than %d.", fewest)
+	return fmt.Sprintf("No difference between the locks can be told: the rounds overlap or"+
+		" nearly so, or are fewer than %d.", fewest)
 }

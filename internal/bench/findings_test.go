@@ -29,9 +29,9 @@ func TestTheFindingSaysWhichKindOfLockIsFasterAndIsSilentWhereNeitherIs(t *testi
 	notify, fair := lockRow("reentrant/notify", 0.6, nil), lockRow("reentrant/fair", 0.5, nil)
 	gold, bronze := lockRow("gold", 0.12, nil), lockRow("bronze", 0.05, nil)
 	assert.Equal(t, []string{"notify and fair, whose waiters are woken by a message, took the" +
-		" lock at least 4.16 times as often as any lock that polls."},
+		" lock at least 4.1 times as often as any lock that polls."},
 		Findings([]Row{bronze, gold, notify, fair}))
-	assert.Equal(t, []string{"gold, which polls, took the lock at least 1.50 times as often" +
+	assert.Equal(t, []string{"gold, which polls, took the lock at least 1.5 times as often" +
 		" as any whose waiters are woken by a message."},
 		Findings([]Row{lockRow("gold", 0.9, nil), notify}))
 	gold.Rounds[1].Set("ratio_to_serial", 0.51)
@@ -41,7 +41,7 @@ func TestTheFindingSaysWhichKindOfLockIsFasterAndIsSilentWhereNeitherIs(t *testi
 	assert.Empty(t, Findings([]Row{oneRound(lockRow("gold", 0.9, once)), notify}),
 		"one round may have been a chance")
 	assert.NotEmpty(t, Findings([]Row{oneRound(lockRow("gold", 0.1, once)), notify}))
-	assert.Equal(t, []string{"gold took the lock at least 2.40 times as often as bronze."},
+	assert.Equal(t, []string{"gold took the lock at least 2.4 times as often as bronze."},
 		Findings([]Row{gold, bronze}), "only one kind")
 	assert.Empty(t, Findings([]Row{gold, lockRow("gold", 0.6, nil)}), "the same lock, with two pauses")
 	slow := lockRow("reentrant/notify", 0.6, map[string]any{"finished": false})

@@ -138,8 +138,8 @@ func against(rows []Row, axis, figure, sentence string) picture {
 	p := picture{title: axis, axis: strings.ToLower(axis), legend: s.values, number: last,
 		found: changes(rows, figure, sentence)}
 	if p.found == "" && len(locks(rows)) > 1 && last != s.values[0] {
-		p.found = fmt.Sprintf("Which lock changes most from %s to %s can't be told: the rounds"+
-			" overlap, or are fewer than %d.", s.values[0], last, fewest)
+		p.found = fmt.Sprintf("From %s to %s all locks change alike, as far as the rounds tell.",
+			s.values[0], last)
 	}
 	for _, name := range each(rows, Row.Name) {
 		line := dotsRow{values: make([]float64, len(s.values))}
@@ -161,6 +161,9 @@ func waitDots(all []Row) picture {
 		legend: []string{"half", "99 %", "all acquisitions waited no longer"},
 		number: "longest", found: longestWaits(rows)}
 	for _, row := range rows {
+		if row.Kind() == Baseline {
+			continue // one client alone waits for nobody
+		}
 		line := dotsRow{row: row}
 		for _, name := range []string{"wait_ms.p50", "wait_ms.p99", "wait_ms.max"} {
 			if x := row.Number(name); x != nil {

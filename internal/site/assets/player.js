@@ -873,7 +873,8 @@
       e.stopPropagation();
       return;
     }
-    if (page && at === (act > 0 ? this.last() : 0)) { return; } // the page's turn
+    page = page || /[?&]slides/.test(location.search);
+    if (page && act && at === (act > 0 ? this.last() : 0)) { return; } // the page's turn
     if (act) { this.step(act); }
     else if (e.key === ' ' || e.key === '.') { this.toggle(); }
     else if (e.key === 'Home') { this.stop(); this.go(0); }

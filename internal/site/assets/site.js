@@ -12,7 +12,8 @@
 
   // split puts each section, from one heading to the next, into an element.
   function split() {
-    main.querySelectorAll('.panes').forEach(divide);
+    main.querySelectorAll('.panes, main > table').forEach(divide);
+    main.querySelectorAll('main > pre, main > .copied > pre').forEach(divideCode);
     var sections = [document.createElement('section')];
     Array.from(main.childNodes).forEach(function (n) {
       if (n.nodeName === 'H2' || n.nodeName === 'H3') {
@@ -26,18 +27,38 @@
 
   // divide puts the rows of a long comparison into several.
   function divide(panes) {
-    var rows = Array.from(panes.querySelectorAll('tr')), high = panes.offsetHeight, part = panes;
+    var rows = Array.from(panes.querySelectorAll('tr')), high = panes.offsetHeight, part = panes, into;
     var most = high / Math.ceil(high / (window.innerHeight - 130) - 0.15) + 2 * rows[0].offsetHeight, used = 0;
     rows.map(function (row) { return row.offsetHeight; }).forEach(function (height, i) {
       used += height;
       if (used > most && i) {
         part.after(part = panes.cloneNode());
-        part.append(document.createElement('table'));
-        part.firstChild.append(rows[0].cloneNode(true));
+        into = part.nodeName === 'TABLE' ? part : part.appendChild(document.createElement('table'));
+        into.append(rows[0].cloneNode(true));
         used = rows[0].offsetHeight + height;
       }
-      if (part !== panes) { part.firstChild.append(rows[i]); }
+      if (into) { into.append(rows[i]); }
     });
+  }
+
+  // divideCode puts the lines of long code into several, from one empty line to another.
+  function divideCode(pre) {
+    var code = pre.querySelector('code') || pre, lines = code.innerHTML.split('\n');
+    var room = window.innerHeight - 150, most = Math.floor(lines.length * room / pre.offsetHeight);
+    if (lines.length <= 1.05 * most) { return; }
+    var part = pre.closest('.copied') || pre, first = true;
+    while (lines.length) {
+      var end = Math.min(most, lines.length);
+      for (var i = end; end < lines.length && i > most / 2; i--) {
+        var before = lines.slice(0, i).join('');
+        if (!lines[i].trim() && before.split('<span').length === before.split('</span').length) { end = i; break; }
+      }
+      var text = lines.splice(0, end).join('\n').replace(/^\n/, '');
+      if (first) { code.innerHTML = text; first = false; continue; }
+      part.after(part = pre.cloneNode());
+      part.append(code === pre ? '' : code.cloneNode());
+      (part.querySelector('code') || part).innerHTML = text;
+    }
   }
 
   // join puts what is short on the slide before it, where there is room. What is very short
@@ -45,7 +66,8 @@
   function join(slides, section) {
     var last = slides[slides.length - 1], room = window.innerHeight - 72;
     var a = last && last.offsetHeight, b = section.offsetHeight;
-    if (!last || b && (Math.min(a, b) > 0.35 * room || a + b > (b < 0.2 * room ? 1.12 : 0.92) * room)) { return slides.concat(section); }
+    if (!last || b && (Math.min(a, b) > 0.35 * room || a + b > (b < 0.2 * room ? 1.06 : 0.92) * room) ||
+      Array.from(last.children).some(function (n) { return n.style.zoom; })) { return slides.concat(section); }
     var title = section.querySelector('h1, h2, h3');
     if (title?.textContent === last.querySelector('h1, h2, h3')?.textContent) { title?.remove(); }
     last.append.apply(last, section.childNodes);
@@ -68,7 +90,7 @@
       if (top === null) { top = boxes[i].top; }
       var free = room - head - (boxes[i].top - top);
       var below = block.matches('.copied, .panes, pre, table, .player, :has(> img)') &&
-        free > (block.matches('p') ? 0.64 : block.matches('.player') ? 0.8 : 0.75) * high;
+        free > (block.matches('p') ? 0.64 : block.matches('.player') ? 0.8 : 0.92) * high;
       if (high > free && boxes[i].top > top && !below) {
         free = room - head;
         last = document.createElement('section');
@@ -82,8 +104,8 @@
         }
       }
       if (high > free) {
-        var zoom = 1;
-        while (zoom > 0.6 && block.getBoundingClientRect().height > free) {
+        var zoom = 1, least = block.matches('.copied, pre, table') ? 0.92 : 0.6;
+        while (zoom > least && block.getBoundingClientRect().height > free) {
           block.style.zoom = zoom -= 0.04;
         }
         var box = block.querySelector('pre') || block;
