@@ -37,7 +37,11 @@
     this.build();
     this.read();
     if (!this.small) {
-      window.addEventListener('hashchange', function () { game.read(); });
+      window.addEventListener('hashchange', function () {
+        var was = game.level + game.before;
+        game.read();
+        if (was !== game.level + game.before) { window.scrollTo(0, 0); }
+      });
     }
     document.documentElement.dataset.players = '1';
   }

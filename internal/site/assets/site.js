@@ -27,21 +27,22 @@
 
   // divide puts the rows of a long comparison into several.
   function divide(panes) {
-    var rows = Array.from(panes.querySelectorAll('tr')), high = panes.offsetHeight, part = panes, into;
-    var most = high / Math.ceil(high / (window.innerHeight - 130) - 0.15) + 2 * rows[0].offsetHeight, used = 0;
-    rows.map(function (row) { return row.offsetHeight; }).forEach(function (height, i) {
+    var rows = Array.from(panes.querySelectorAll('tr')), heights = rows.map(function (row) { return row.offsetHeight; });
+    var high = panes.offsetHeight - heights[0], room = window.innerHeight - 190 - heights[0], part = panes, into;
+    var most = Math.min(1.03 * room, high / Math.ceil(high / room - 0.15) + 2 * heights[1]), used = -heights[0];
+    heights.forEach(function (height, i) {
       used += height;
-      if (used > most && i) {
+      if (used > most && i > 1) {
         part.after(part = panes.cloneNode());
         into = part.nodeName === 'TABLE' ? part : part.appendChild(document.createElement('table'));
         into.append(rows[0].cloneNode(true));
-        used = rows[0].offsetHeight + height;
+        used = height;
       }
       if (into) { into.append(rows[i]); }
     });
   }
 
-  // divideCode puts the lines of long code into several, from one empty line to another.
+  // divideCode puts the lines of long code into several, where a line is empty or a comment begins.
   function divideCode(pre) {
     var code = pre.querySelector('code') || pre, lines = code.innerHTML.split('\n');
     var room = window.innerHeight - 150, most = Math.floor(lines.length * room / pre.offsetHeight);
@@ -51,7 +52,7 @@
       var end = Math.min(most, lines.length);
       for (var i = end; end < lines.length && i > most / 2; i--) {
         var before = lines.slice(0, i).join('');
-        if (!lines[i].trim() && before.split('<span').length === before.split('</span').length) { end = i; break; }
+        if ((!lines[i].trim() || /comment/.test(lines[i]) && !/comment/.test(lines[i - 1])) && before.split('<span').length === before.split('</span').length) { end = i; break; }
       }
       var text = lines.splice(0, end).join('\n').replace(/^\n/, '');
       if (first) { code.innerHTML = text; first = false; continue; }
@@ -418,8 +419,8 @@
     return (from ? '… ' : '') + text.slice(from, to) + (to < text.length ? ' …' : '');
   }
   // entries are the sections. Each has parts: its text, and the rows of its tables.
-  var entries, little = ('a an and are at can do does for how i in is it of on or should the to vs versus what ' +
-    'when which who why with').split(' ');
+  var entries, little = ('a an and are at be by can did do does for from get how i in is it me my of on or our should that the this to ' +
+    'vs versus we what when which who why will with would you your').split(' ');
   function entry(page, section) {
     var parts = [{ raw: section.text, text: spaced(section.text), head: '' }];
     (section.tables || []).forEach(function (rows) {
@@ -451,7 +452,7 @@
     return (hit.section.anchor || '') + (text && ':~:text=' + encodeURIComponent(text).replace(/-/g, '%2D'));
   }
   function look() {
-    var words = spaced(search.value).split(' ').filter(Boolean);
+    var words = spaced(search.value.replace(/fail(s|ed)? over/i, 'failover')).split(' ').filter(Boolean);
     var big = words.filter(function (w) { return little.indexOf(w) < 0; });
     if (big.length) { words = big; }
     found.replaceChildren();
