@@ -218,18 +218,12 @@ func changes(rows []Row, figure, sentence string) string {
 	}, fmt.Sprintf(sentence, s.values[last], s.values[0]))
 }
 
-// longestWaits compares the longest waits with the median ones.
+// longestWaits compares the longest waits.
 func longestWaits(rows []Row) string {
-	of := func(r Row) float64 {
-		p50, longest := r.Number("wait_ms.p50"), r.Number("wait_ms.max")
-		if p50 == nil || *p50 == 0 {
-			return 0
-		}
-		return *longest / *p50
-	}
+	of := func(r Row) float64 { return *cmp.Or(r.Number("wait_ms.max"), new(0.0)) }
 	waited := slices.DeleteFunc(locks(rows), func(r Row) bool { return of(r) == 0 })
 	return contrast(rows, waited, func(r Row) (float64, float64) { return r.between(of) },
-		"With %s the longest wait was at least %s times the median one, and with %s at most %s times.")
+		"The longest wait with %s was at least %s ms, and with %s at most %s ms.")
 }
 
 // telling is how many times as much is worth a sentence.
@@ -256,6 +250,6 @@ func unclear(rows []Row) string {
 	if len(locks(rows)) < 2 {
 		return "There are no two locks to compare."
 	}
-	return fmt.Sprintf("No difference between the locks can be told: the rounds overlap or"+
-		" nearly so, or are fewer than %d.", fewest)
+	return fmt.Sprintf("By the numbers on the right no two locks can be told apart: the"+
+		" rounds overlap or nearly so, or are fewer than %d.", fewest)
 }

@@ -24,7 +24,10 @@ import (
 // and all that they lead to. It returns how many pages it has written. A directory
 // that has files in it is refused. After an error there is none.
 func (s *Site) Export(ctx context.Context, dir string) (pages int, err error) {
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+	switch entries, err := os.ReadDir(dir); {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return 0, fmt.Errorf("export: %w", err)
+	case len(entries) > 0:
 		return 0, fmt.Errorf("%s is not empty: name a directory that is, or one that"+
 			" is not there", dir)
 	}

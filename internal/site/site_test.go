@@ -104,4 +104,8 @@ func TestARunThatCantBeMadeIsOneLine(t *testing.T) {
 	_, err := site.Export(t.Context(), dir)
 	assert.ErrorContains(t, err, "can't be played: ")
 	assert.NoDirExists(t, dir)
+	require.NoError(t, os.WriteFile(dir, nil, 0o600))
+	_, err = site.Export(t.Context(), dir)
+	assert.Error(t, err, "it is a file")
+	assert.FileExists(t, dir)
 }
