@@ -224,9 +224,13 @@
     });
   }
 
-  // Paper shows what is folded.
+  // Paper shows what is folded, and tears only what fills more than half a sheet.
   window.addEventListener('beforeprint', function () {
     document.querySelectorAll('details').forEach(function (d) { d.open = true; });
+    document.querySelectorAll('pre, table').forEach(function (one) {
+      var text = one.textContent, long = one.rows ? text.length > 1500 : text.split('\n').length > 46;
+      one.style.breakInside = long ? 'auto' : '';
+    });
   });
 
   function go(id) {
