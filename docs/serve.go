@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/internal/site/recording"
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 // finishWithin bounds the answers that are under way at an interrupt.
@@ -59,7 +59,6 @@ type options struct {
 // stdout, it returns flag.ErrHelp.
 func parse(args []string, stdout io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("docs", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.address, "addr", "127.0.0.1:8080",
 		"serve on this `host:port`; port 0 is any free one")
 	flags.StringVar(&o.export, "export", "",
@@ -73,12 +72,8 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 	flags.BoolVar(&o.generate, "generate", false,
 		"rewrite the pages' generated parts instead; those that take minutes or need servers"+
 			" only if their names follow: "+strings.Join(generated.Names(), ", "))
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(stdout, "Serves the workshop's pages as a site, exports them,"+
-				" or generates parts of them.\n\nusage: go run ./docs [flags] [names]\n\n")
-			history.Help(stdout, flags)
-		}
+	if err := terminal.Parse(flags, args, "Serves the workshop's pages as a site, exports them, or"+
+		" generates parts of them.\n\nusage: go run ./docs [flags] [names]\n\n", stdout); err != nil {
 		return o, err
 	}
 	o.names = flags.Args()

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/lockladder/lockladder/field/proxy"
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -79,8 +80,7 @@ func selectFaults(only string) (chosen []fault, err error) {
 	}
 	for name := range strings.SplitSeq(only, ",") {
 		if only != "" && !names[name] {
-			return nil, fmt.Errorf("there is no fault %q, the faults are %s", name,
-				strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+			return nil, terminal.Unknown("fault", name, slices.Sorted(maps.Keys(names)))
 		}
 	}
 	return chosen, nil

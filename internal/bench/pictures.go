@@ -12,7 +12,7 @@ import (
 	"text/template"
 	"unicode/utf8"
 
-	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -243,7 +243,7 @@ func (of Picture) place(r Report) map[string]any {
 	y := 0.0
 	lines := func(step float64, length int, texts ...string) (all []placed) {
 		for _, text := range texts {
-			for _, line := range history.Wrap(text, length, 0) {
+			for _, line := range terminal.Wrap(text, length, 0) {
 				y += step
 				all = append(all, placed{Y: y, Text: line})
 			}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 // Report is a run.
@@ -23,6 +25,9 @@ type Report struct {
 
 // Env is where and how a run was made.
 type Env struct {
+	Date          string   `json:"date"`
+	Command       string   `json:"command"`
+	How           string   `json:"how"` // what the program says first
 	Go            string   `json:"go"`
 	OS            string   `json:"os"`
 	Arch          string   `json:"arch"`
@@ -196,7 +201,7 @@ func (r Row) explained() Row {
 	}
 	if first, failed := r.Value("first_failure").(string); failed {
 		note("%s failed, the first: %s", Plural(r.Count("failures"), "turn"),
-			strings.ReplaceAll(first, "\n", "; "))
+			strings.Join(slices.Compact(strings.Split(terminal.Keys(first), "\n")), "; "))
 	}
 	if absent := r.Count("absent"); absent > 0 {
 		note("%s did not return and had to be left behind", Plural(absent, "client"))

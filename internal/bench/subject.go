@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/protocol"
 )
@@ -113,6 +114,12 @@ func Rungs() []Subject {
 	return all
 }
 
+// Rung is the row's, without a name where it isn't the ladder's.
+func (r Row) Rung() ladder.Rung {
+	rung, _ := ladder.Find(r.Name())
+	return rung
+}
+
 // Names are those of some subjects.
 func Names(subjects []Subject) (names []string) {
 	for _, subject := range subjects {
@@ -127,14 +134,10 @@ func Select(subjects []Subject, names string) (selected []Subject, err error) {
 	valid, wanted := Names(subjects), strings.Split(names, ",")
 	for i, name := range wanted {
 		wanted[i] = strings.TrimSpace(name)
-		switch near := ladder.Near(wanted[i], valid); {
-		case wanted[i] == "":
+		if wanted[i] == "" {
 			return nil, fmt.Errorf("%q: one of the names is empty", names)
-		case slices.Contains(valid, wanted[i]):
-		case near != "":
-			return nil, fmt.Errorf("%q: did you mean %s?", wanted[i], near)
-		default:
-			return nil, fmt.Errorf("%q: no row has such a name", wanted[i])
+		} else if !slices.Contains(valid, wanted[i]) {
+			return nil, terminal.Unknown("row", wanted[i], valid)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(subjects), func(s Subject) bool {

@@ -96,8 +96,7 @@ func write(actions []action, nodes int) string {
 
 // parse reads what write writes.
 func parse(text string) (action, error) {
-	bad := fmt.Errorf("%q is no action: write a client and a sign, such as A> B<"+
-		" A~ A= A! A/ A- A? Ae Ag Ax Az Aw, or E, or R", text)
+	bad := fmt.Errorf("%q is no action, such as A> B< A= Ax or E: docs/explorer.md lists them", text)
 	if text == "E" || text == "R" {
 		return action{sign: text[0]}, nil
 	}

@@ -137,7 +137,7 @@ var programs = map[string]struct {
 	"exits": {func() {
 		fmt.Fprintln(os.Stderr, "no module named mylock")
 		os.Exit(1)
-	}, `has ended (exit status 1); the last line of its standard error: "no module` +
+	}, `has ended (exit status 1); its standard error says "no module` +
 		` named mylock"`},
 	"hangs": {answering(polite), `doesn't get a free lock: the program has not` +
 		` answered "try"`},

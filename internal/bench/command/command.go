@@ -18,8 +18,8 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/site/recording"
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 // Exit statuses.
@@ -111,7 +111,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 	out := &page{w: stdout, quiet: o.alone()}
 	report := &o.report
 	report.Schema, report.Env = 2, o.environment(ctx)
-	out.text(o.plan.Header + where(report.Env, o.started()) + "\n\n")
+	out.text(o.plan.Header + terminal.Paragraph(where(report.Env, o.started())) + "\n")
 	report.Rows, err = o.tables(ctx, out, stderr)
 	report.Env.Interrupted = errors.Is(err, bench.ErrInterrupted)
 	if err != nil && !report.Env.Interrupted {
@@ -145,7 +145,7 @@ func (o *options) findings() (text string) {
 		text += "\n"
 		for line := range strings.Lines(found) {
 			if !strings.HasPrefix(line, " ") { // not of a table
-				line = strings.Join(history.Wrap(line, 79, 0), "\n") + "\n"
+				line = terminal.Paragraph(line)
 			}
 			text += line
 		}

@@ -163,8 +163,8 @@ func why(t *testing.T, rung ladder.Rung, rows []row, out io.Writer) {
 		}
 		report := explore.Run(t, rung.Build, row.bounds)
 		walk := report.Walks[0]
-		fmt.Fprintf(out, "  %s, the program %s: %v schedules in %d states\n",
-			report.Bounds, walk.Program, walk.Schedules(), walk.States)
+		fmt.Fprintf(out, "  the program %s, %s:\n    %v schedules in %d states\n",
+			walk.Program, report.Bounds, walk.Schedules(), walk.States)
 		whole.Walks = append(whole.Walks, report.Walks...)
 	}
 	for _, invariant := range asking {
