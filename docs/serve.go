@@ -102,8 +102,7 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 	}
 	_, port, err := net.SplitHostPort(o.address)
 	if err != nil {
-		return o, fmt.Errorf("-addr %q is not host:port, such as "+
-			"127.0.0.1:8080", o.address)
+		return o, fmt.Errorf("-addr %q is not host:port, such as 127.0.0.1:8080", o.address)
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 		return o, fmt.Errorf("-addr %q has the port %q, it must be a number "+
@@ -127,8 +126,7 @@ func export(t *testing.T, ctx context.Context, dir, url string, stdout io.Writer
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%d pages are in %s: open %s\n", written, dir,
-		filepath.Join(dir, "index.html"))
+	fmt.Fprintf(stdout, "%d pages are in %s: open %s\n", written, dir, filepath.Join(dir, "index.html"))
 	return nil
 }
 
@@ -172,11 +170,9 @@ func serve(t *testing.T, ctx context.Context, address string, opened *recording.
 		ReadHeaderTimeout: 5 * time.Second,
 	}
 	if opened != nil {
-		fmt.Fprintf(stdout, "The recording is at http://%s%s\n", listener.Addr(),
-			site.OpenedPath)
+		fmt.Fprintf(stdout, "The recording is at http://%s%s\n", listener.Addr(), site.OpenedPath)
 	}
-	fmt.Fprintf(stdout, "The workshop is at http://%s (Ctrl-C ends it)\n",
-		listener.Addr())
+	fmt.Fprintf(stdout, "The workshop is at http://%s (Ctrl-C ends it)\n", listener.Addr())
 	laboratory.works.Go(func() { laboratory.prepare(stdout) })
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

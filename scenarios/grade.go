@@ -330,8 +330,7 @@ func stepOf(shows string) int {
 // fixed says whether some rung of the arc breaks an invariant, as it is known to.
 func (s Scenario) fixed(invariant string) bool {
 	return slices.ContainsFunc(flaws.Safety, func(step flaws.Step) bool {
-		return slices.Contains(flaws.Of(step.Rung), lock.Flaw{Scenario: s.Name,
-			Invariant: invariant})
+		return slices.Contains(flaws.Of(step.Rung), lock.Flaw{Scenario: s.Name, Invariant: invariant})
 	})
 }
 

@@ -63,8 +63,7 @@ func command(ctx context.Context, args []string, out, log io.Writer) int {
 	return worst
 }
 
-// soak runs one lock and prints its verdict, and the run's directory if it's
-// kept.
+// soak runs one lock and prints its verdict, and the run's directory if it's kept.
 func soak(ctx context.Context, c config, keep string, out, log io.Writer) int {
 	fmt.Fprintf(out, "%s: seed %d, %v\n", c.Rung, c.Seed, c.For)
 	dir, err := os.MkdirTemp(keep, "soak-"+
@@ -165,8 +164,7 @@ func parse(args []string, log io.Writer) (options, error) {
 	}
 	switch {
 	case set.NArg() > 0:
-		return o, fmt.Errorf("%q is not a flag; the one command is: soak judge"+
-			" DIR", set.Arg(0))
+		return o, fmt.Errorf("%q is not a flag; the one command is: soak judge DIR", set.Arg(0))
 	case *redis != servers.Auto:
 		return o, fmt.Errorf("-redis %s: write -redis auto, which starts the"+
 			" servers: a soak kills and restarts them", *redis)

@@ -159,8 +159,7 @@ func (r Row) Show(name string, digits int) string {
 	return Decimal(r.Number(name), digits)
 }
 
-// Pause is the longest of a refused client. Locks that do not poll are given it all the
-// same.
+// Pause is the longest of a refused client. Locks that do not poll are given it all the same.
 func (r Row) Pause() time.Duration {
 	return time.Duration(value[float64](r, "poll_ms") * float64(time.Millisecond))
 }
@@ -264,9 +263,8 @@ func spreadOf(median *float64, ratios []float64) *float64 {
 const trusted = 6
 
 // around are the ratios between which, with a confidence of 95 %, the median of many more
-// rounds would be: any round is above it with a chance of one half, so the more rounds
-// there are, the more of the least and the greatest can be left out. Of fewer than six
-// none can.
+// rounds would be: any round is above it with a chance of one half, so the more rounds there
+// are, the more of the least and the greatest can be left out. Of fewer than six none can.
 func around(ratios []float64) (least, most float64) {
 	n, out := len(ratios), 0
 	exactly := math.Pow(0.5, float64(n)) // the chance that just so many are below it

@@ -32,14 +32,12 @@ type Subject struct {
 	Name string // different from all others; users type it
 	Kind Kind
 
-	// Nodes is how many independent Redis servers the lock is meant for. A run
-	// that has fewer measures it on those, and the row says so. 0 is for a
-	// lock that lives elsewhere: Build then gets no nodes, and what the lock
-	// sends is not counted.
+	// Nodes is how many independent Redis servers the lock is meant for. A run that has fewer
+	// measures it on those, and the row says so. 0 is for a lock that lives elsewhere: Build
+	// then gets no nodes, and what the lock sends is not counted.
 	Nodes int
 
-	// Unfit says why the row can't be measured with the settings of a run, "" when
-	// it can.
+	// Unfit says why the row can't be measured with the settings of a run, "" when it can.
 	Unfit string
 
 	// Note is a line below the row, "" for none.
@@ -51,9 +49,8 @@ type Subject struct {
 	// Build makes one owner of the lock.
 	Build lock.Build
 
-	// Share makes what the owners in one process have in common, until end; it
-	// replaces Build where a lock has such a thing. ctx ends with the run, and
-	// bounds the making only.
+	// Share makes what the owners in one process have in common, until end; it replaces Build
+	// where a lock has such a thing. ctx ends with the run, and bounds the making only.
 	Share func(ctx context.Context) (build lock.Build, end func(), err error)
 
 	// start prepares a round of a baseline; it replaces Build.

@@ -18,8 +18,7 @@ import (
 // challenges is the page with the tasks and their hints, in a checkout.
 const challenges = "docs/challenges.md"
 
-// readChallenge is the task of a challenge and its hints. Outside of a checkout there are
-// none.
+// readChallenge is the task of a challenge and its hints. Outside of a checkout there are none.
 func readChallenge(n int) (task string, hints []string) {
 	page, err := inCheckout(challenges)
 	if err != nil {

@@ -117,8 +117,7 @@ func (c *conversation) hear(lines *bufio.Reader) error {
 			longestLine, n, quote(line))
 	}
 	if err != nil && len(line) > 0 {
-		return c.misbehaves("has written a line without an end (line %d): %s", n,
-			quote(line))
+		return c.misbehaves("has written a line without an end (line %d): %s", n, quote(line))
 	}
 	if err != nil {
 		return err // of its output, and in most cases of the program
@@ -166,8 +165,7 @@ func (c *conversation) misbehaves(format string, args ...any) error {
 }
 
 func (c *conversation) misbehavesLocked(format string, args ...any) error {
-	err := fmt.Errorf("%w: %s %s", ErrMisbehaves, c.program.Name(),
-		fmt.Sprintf(format, args...))
+	err := fmt.Errorf("%w: %s %s", ErrMisbehaves, c.program.Name(), fmt.Sprintf(format, args...))
 	if !c.ended && c.err == nil {
 		c.err = err
 		c.program.fail(err)

@@ -1,6 +1,5 @@
-// Package command is the program around the benchmark: its flags, its table, its
-// files. The repository's bench and the one with the libraries are this program
-// with different locks.
+// Package command is the program around the benchmark: its flags, its table, its files. The
+// repository's bench and the one with the libraries are this program with different locks.
 package command
 
 import (
@@ -59,8 +58,7 @@ func (c Command) Main() {
 	os.Exit(c.Run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// Run runs the command until it is through or ctx ends. It returns the exit
-// status.
+// Run runs the command until it is through or ctx ends. It returns the exit status.
 func (c Command) Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := c.parse(args, stdout)
 	if errors.Is(err, flag.ErrHelp) {

@@ -1,5 +1,4 @@
-// Command explorer runs the rungs through every schedule within the bounds of
-// docs/explorer.md:
+// Command explorer runs the rungs through every schedule within the bounds of docs/explorer.md:
 //
 //	go run ./scenarios/explore/explorer why platinum
 //	go run ./scenarios/explore/explorer more gold
@@ -94,8 +93,7 @@ func inVirtualTime(tests []testing.InternalTest, told io.Writer) {
 		write.Close() // the end of the tests is nobody's business
 		<-joined
 	}}
-	testing.Main(func(string, string) (bool, error) { return true, nil },
-		append(tests, last), nil, nil)
+	testing.Main(func(string, string) (bool, error) { return true, nil }, append(tests, last), nil, nil)
 }
 
 var logged = regexp.MustCompile(`^ +\w+\.go:\d+: (.*)`)
