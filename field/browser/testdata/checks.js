@@ -122,7 +122,7 @@
           ['fencing token', '/docs/glossary.md'], ['watchdog', '/docs/glossary.md'],
           ['fencing', '/docs/glossary.md'], ['redlock failover', '/docs/8-redlock.md'],
           ['lock stuck', '/docs/glossary.md'], ['cron', '/docs/scheduled.md'],
-          ['fenc tok', '/docs/glossary.md'], ['redlokc', '/docs/8-redlock.md'],
+          ['fenc tok', '/docs/7-fenced.md'], ['redlokc', '/docs/8-redlock.md'],
           ['handlelosttoken', '/docs/at-work.md'], ['which library python', '/docs/at-work.md'],
           ['slow_get', '/docs/matrix.md'], ['level 9', '/docs/levels/diamond.json']]) {
           search.value = words;
