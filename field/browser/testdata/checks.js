@@ -10,7 +10,7 @@
   const desktop = [[1366, 768]], both = [[1366, 768], [390, 844]];
 
   return [
-    { name: 'the first page is a level that two clicks win, without scrolling', pages: ['/'],
+    { name: 'the first page is a level that two moves win, without scrolling', pages: ['/'],
       sizes: both.concat([[1920, 1080]]), check: async wrong => {
         const shown = all('.front h1, .front h2, .front p').filter(e => e.offsetParent);
         const words = shown.map(e => e.innerText).join(' ').split(/\s+/).length;
