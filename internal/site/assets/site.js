@@ -170,21 +170,39 @@
     location.href = location.pathname + (titled ? '#' + titled.id : '');
   }
 
-  // poster leaves a title, the page's legend and a table: the first one on A3, or that of
-  // the section with the given id on A4.
-  function poster(section) {
-    var title = section ? document.getElementById(section) : main.querySelector('h1');
-    var table = title && title.nextElementSibling;
+  // poster leaves a title, what the signs and the locks mean, and a table: that of the section
+  // with the given id on A4, or the first one on A3: 'all' of it, or what breaks the eight steps
+  // to safety.
+  function poster(which) {
+    var section = document.getElementById(which), title = section || main.querySelector('h1');
+    var table = title, legend = main.querySelector('ul'), ideas = legend && legend.cloneNode();
     while (table && table.nodeName !== 'TABLE') { table = table.nextElementSibling; }
-    if (!table) { return; }
+    if (!table || !ideas) { return; }
+    which = section ? which : which && 'all';
+    if (!which) {
+      Array.from(table.rows).forEach(function (row, r) {
+        Array.from(row.cells).slice(10).forEach(function (cell) { cell.remove(); });
+        if (r && row.textContent.indexOf('✗') < 0) { row.remove(); }
+      });
+    }
     if (!section) { group(table); }
-    main.replaceChildren(title, main.querySelector('ul'), table);
-    root.dataset.poster = section;
+    title.textContent = 'Lock Ladder: ' + (which ? title.textContent.toLowerCase() : 'what breaks which lock');
+    Array.from(legend.children).forEach(function (sign) {
+      if (table.textContent.indexOf(sign.textContent[0]) < 0) { sign.remove(); }
+    });
+    table.querySelectorAll('thead a').forEach(function (rung) {
+      ideas.innerHTML += '<li><strong>' + rung.textContent + '</strong>: ' + rung.title + '</li>';
+    });
+    var from = document.createElement('p');
+    from.append('Lock Ladder, github.com/lockladder/lockladder, ' +
+      new Date(document.lastModified).toLocaleDateString('en', { dateStyle: 'long' }));
+    main.replaceChildren(title, legend, ideas, table, from);
+    root.dataset.poster = which;
     table.style.setProperty('--rows', table.rows.length);
     var style = document.createElement('style');
-    style.textContent = section ? ':root { --width: 210mm; --height: 297mm; }' :
-      ':root { --width: 297mm; --height: 420mm; }';
-    style.textContent += '@page { size: ' + (section ? 'A4' : 'A3') + ' portrait; margin: 8mm; }';
+    style.textContent = (section ? ':root { --width: 210mm; --height: 297mm; } @page { size: A4' :
+      ':root { --width: 297mm; --height: 420mm; } @page { size: A3') +
+      ' portrait; margin: 8mm; @bottom-left { content: none; } @bottom-right { content: none; } }';
     document.head.appendChild(style);
   }
 
@@ -206,9 +224,13 @@
     });
   }
 
-  // Paper shows what is folded.
+  // Paper shows what is folded, and tears only what fills more than half a sheet.
   window.addEventListener('beforeprint', function () {
     document.querySelectorAll('details').forEach(function (d) { d.open = true; });
+    document.querySelectorAll('pre, table').forEach(function (one) {
+      var text = one.textContent, long = one.rows ? text.length > 1500 : text.split('\n').length > 46;
+      one.style.breakInside = long ? 'auto' : '';
+    });
   });
 
   function go(id) {
