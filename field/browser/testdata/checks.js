@@ -10,7 +10,7 @@
   const desktop = [[1366, 768]], both = [[1366, 768], [390, 844]];
 
   return [
-    { name: 'the first page is a level that two clicks win, without scrolling', pages: ['/'],
+    { name: 'the first page is a level that two moves win, without scrolling', pages: ['/'],
       sizes: both.concat([[1920, 1080]]), check: async wrong => {
         const shown = all('.front h1, .front h2, .front p').filter(e => e.offsetParent);
         const words = shown.map(e => e.innerText).join(' ').split(/\s+/).length;
@@ -122,7 +122,7 @@
           ['fencing token', '/docs/glossary.md'], ['watchdog', '/docs/glossary.md'],
           ['fencing', '/docs/glossary.md'], ['redlock failover', '/docs/8-redlock.md'],
           ['lock stuck', '/docs/glossary.md'], ['cron', '/docs/scheduled.md'],
-          ['fenc tok', '/docs/glossary.md'], ['redlokc', '/docs/8-redlock.md'],
+          ['fenc tok', '/docs/7-fenced.md'], ['redlokc', '/docs/8-redlock.md'],
           ['handlelosttoken', '/docs/at-work.md'], ['which library python', '/docs/at-work.md'],
           ['slow_get', '/docs/matrix.md'], ['level 9', '/docs/levels/diamond.json']]) {
           search.value = words;

@@ -286,9 +286,10 @@
   try { done = JSON.parse(localStorage.getItem('lockladder levels')) || {}; } catch (e) { }
   function plainly(key) { return key.replace(/-/g, ' '); }
   done = Object.keys(done).map(plainly);
-  main.querySelectorAll('li > a:first-child').forEach(function (a) {
+  document.querySelectorAll('main li > a:first-child, .side li > a').forEach(function (a) {
     var m = /\/levels\/(.+)\.(?:json|html)#level=([a-z-]+)$/.exec(a.href);
     if (m && done.indexOf(plainly(m[1] + ' ' + m[2])) >= 0) {
+      if (!main.contains(a)) { a.classList.add('done'); return; }
       var mark = document.createElement('span');
       mark.className = 'done';
       mark.textContent = '✓ done: ';
