@@ -7,12 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/lockladder/lockladder/docs/exercises"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 // exhibits are the locks of package exercises that the site shows beside the ladder's.
@@ -64,8 +64,7 @@ func generate(t *testing.T, ctx context.Context, names []string, stdout io.Write
 func known(names []string) error {
 	for _, name := range names {
 		if !slices.Contains(generated.Names(), name) {
-			return fmt.Errorf("-generate %s: nothing has this name, the names"+
-				" are %s", name, strings.Join(generated.Names(), ", "))
+			return fmt.Errorf("-generate: %w", terminal.Unknown("part", name, generated.Names()))
 		}
 	}
 	return nil

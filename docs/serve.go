@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/internal/site/recording"
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 // finishWithin bounds the answers that are under way at an interrupt.
@@ -59,7 +59,6 @@ type options struct {
 // stdout, it returns flag.ErrHelp.
 func parse(args []string, stdout io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("docs", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.address, "addr", "127.0.0.1:8080",
 		"serve on this `host:port`; port 0 is any free one")
 	flags.StringVar(&o.export, "export", "",
@@ -73,12 +72,8 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 	flags.BoolVar(&o.generate, "generate", false,
 		"rewrite the pages' generated parts instead; those that take minutes or need servers"+
 			" only if their names follow: "+strings.Join(generated.Names(), ", "))
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(stdout, "Serves the workshop's pages as a site, exports them,"+
-				" or generates parts of them.\n\nusage: go run ./docs [flags] [names]\n\n")
-			history.Help(stdout, flags)
-		}
+	if err := terminal.Parse(flags, args, "Serves the workshop's pages as a site, exports them, or"+
+		" generates parts of them.\n\nusage: go run ./docs [flags] [names]\n\n", stdout); err != nil {
 		return o, err
 	}
 	o.names = flags.Args()
@@ -107,8 +102,7 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 	}
 	_, port, err := net.SplitHostPort(o.address)
 	if err != nil {
-		return o, fmt.Errorf("-addr %q is not host:port, such as "+
-			"127.0.0.1:8080", o.address)
+		return o, fmt.Errorf("-addr %q is not host:port, such as 127.0.0.1:8080", o.address)
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 		return o, fmt.Errorf("-addr %q has the port %q, it must be a number "+
@@ -132,8 +126,7 @@ func export(t *testing.T, ctx context.Context, dir, url string, stdout io.Writer
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%d pages are in %s: open %s\n", written, dir,
-		filepath.Join(dir, "index.html"))
+	fmt.Fprintf(stdout, "%d pages are in %s: open %s\n", written, dir, filepath.Join(dir, "index.html"))
 	return nil
 }
 
@@ -177,11 +170,9 @@ func serve(t *testing.T, ctx context.Context, address string, opened *recording.
 		ReadHeaderTimeout: 5 * time.Second,
 	}
 	if opened != nil {
-		fmt.Fprintf(stdout, "The recording is at http://%s%s\n", listener.Addr(),
-			site.OpenedPath)
+		fmt.Fprintf(stdout, "The recording is at http://%s%s\n", listener.Addr(), site.OpenedPath)
 	}
-	fmt.Fprintf(stdout, "The workshop is at http://%s (Ctrl-C ends it)\n",
-		listener.Addr())
+	fmt.Fprintf(stdout, "The workshop is at http://%s (Ctrl-C ends it)\n", listener.Addr())
 	laboratory.works.Go(func() { laboratory.prepare(stdout) })
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

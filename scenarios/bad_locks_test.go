@@ -105,11 +105,11 @@ func TestOptionsThatNoRunCouldMeetAreRefused(t *testing.T) {
 		"0 nodes, a lock needs at least one":                {scenarios.Nodes(0)},
 		"only some scenarios are to run, and none is named": {scenarios.Only([]string{}...)},
 		"the runs can't be recorded: ":                      {scenarios.Record(os.Args[0] + "/runs")},
-		`only some scenarios are to run: there is no scenario "crash"; the nearest are` +
+		`only some scenarios are to run: there is no scenario "crash", did you mean` +
 			" crash_holding, ": {scenarios.Only("crash_holding", "crash")},
 		`the lock is declared to be without "reentry", the features are ["re-entry"` +
 			` "renewal" "lost" "fixed lease"]`: {scenarios.WithoutFeatures("reentry")},
-		`a flaw is declared: there is no scenario "oversleep"; the nearest are oversell`: {
+		`a flaw is declared: there is no scenario "oversleep", did you mean oversell?`: {
 			scenarios.Flaws(lock.Flaws("oversleep: lost update")...)},
 		`a flaw is declared: the invariants of oversell are lost update, `: {
 			scenarios.Sometimes(lock.Flaws("oversell: last update")...)},

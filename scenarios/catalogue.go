@@ -1,11 +1,10 @@
 package scenarios
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 // Catalogue has every scenario, and the tables have its order: the failures that the
@@ -77,26 +76,14 @@ const (
 var Families = []string{Exclusion, Crash, Ownership, Overrun, Reentrant, Server,
 	Waking, Loss, Leasing, Waiting, Fencing, Process, Sharing}
 
-// Find returns the scenario of that name. Its error names up to three whose names are
-// near: one letter in three differs, or a part of the name was typed.
+// Find returns the scenario of that name. Its error says which names are near.
 func Find(name string) (Scenario, error) {
-	far := map[string]int{}
-	var near []string
+	var names []string
 	for _, s := range Catalogue {
 		if s.Name == name {
 			return s, nil
 		}
-		if name == "" || !strings.Contains(s.Name, name) {
-			far[s.Name] = levenshtein.ComputeDistance(name, s.Name)
-		}
-		if far[s.Name]*3 <= len(name) {
-			near = append(near, s.Name)
-		}
+		names = append(names, s.Name)
 	}
-	if len(near) == 0 {
-		return Scenario{}, fmt.Errorf("there is no scenario %q", name)
-	}
-	slices.SortStableFunc(near, func(a, b string) int { return far[a] - far[b] })
-	return Scenario{}, fmt.Errorf("there is no scenario %q; the nearest are %s",
-		name, strings.Join(near[:min(3, len(near))], ", "))
+	return Scenario{}, terminal.Unknown("scenario", name, names)
 }

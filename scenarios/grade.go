@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockladder/lockladder/internal/flaws"
-	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -37,10 +37,12 @@ type Grade struct {
 	Unknown []string `json:"unknown,omitempty"`
 }
 
-// NextRung is a rung that a lock has not reached, and what is missing.
+// NextRung is a rung that a lock has not reached. What it needs, "scenario: invariant", is
+// missing where the lock breaks it, and untested where the lock never got into the situation.
 type NextRung struct {
-	Rung    string   `json:"rung"`
-	Missing []string `json:"missing"` // "scenario: invariant"
+	Rung     string   `json:"rung"`
+	Missing  []string `json:"missing,omitempty"`
+	Untested []string `json:"untested,omitempty"`
 }
 
 // What shows that a lock renews its lease, has fencing tokens, and survives without some of
@@ -143,7 +145,15 @@ func ahead(reached int, missing [][]string, verdicts map[string]Verdict) (steps 
 		})
 		if len(left) > 0 {
 			listed = append(listed, left...)
-			steps = append(steps, NextRung{flaws.Safety[step].Rung, left})
+			next := NextRung{Rung: flaws.Safety[step].Rung}
+			for _, name := range left {
+				if verdicts[name] == Breaks {
+					next.Missing = append(next.Missing, name)
+				} else {
+					next.Untested = append(next.Untested, name)
+				}
+			}
+			steps = append(steps, next)
 		}
 	}
 	return steps
@@ -183,7 +193,7 @@ func unknown(step int, verdicts map[string]Verdict) (names []string) {
 func (g Grade) String() string {
 	var lines []string
 	for _, sentence := range g.Sentences("Your lock") {
-		lines = append(lines, history.Wrap(sentence, history.Columns, 2)...)
+		lines = append(lines, terminal.Wrap(sentence, terminal.Columns, 2)...)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -214,11 +224,17 @@ func (g Grade) Sentences(name string) (all []string) {
 	return all
 }
 
-// Asks are the scenarios that the rung asks for, the first with what goes wrong there.
+// Asks are the scenarios that the rung asks for, the first with what goes wrong there, and
+// last those that were not put to the test.
 func (n NextRung) Asks() string {
 	names := scenariosOf(n.Missing)
-	_, invariant, _ := strings.Cut(n.Missing[0], ": ")
-	names[0] += " (" + cmp.Or(meanings[invariant], invariant) + ")"
+	for _, name := range scenariosOf(slices.Concat(n.Missing, n.Untested))[len(names):] {
+		names = append(names, name+" (untested)")
+	}
+	if len(n.Missing) > 0 {
+		_, invariant, _ := strings.Cut(n.Missing[0], ": ")
+		names[0] += " (" + cmp.Or(meanings[invariant], invariant) + ")"
+	}
 	return strings.Join(names, ", ")
 }
 
@@ -314,8 +330,7 @@ func stepOf(shows string) int {
 // fixed says whether some rung of the arc breaks an invariant, as it is known to.
 func (s Scenario) fixed(invariant string) bool {
 	return slices.ContainsFunc(flaws.Safety, func(step flaws.Step) bool {
-		return slices.Contains(flaws.Of(step.Rung), lock.Flaw{Scenario: s.Name,
-			Invariant: invariant})
+		return slices.Contains(flaws.Of(step.Rung), lock.Flaw{Scenario: s.Name, Invariant: invariant})
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 // Verdict is the outcome of a scenario for one invariant.
@@ -210,7 +211,7 @@ func (r Report) failure() string {
 	}
 	scenario, _ := Find(r[0].Scenario)
 	text := r[0].Scenario + ": " + strings.Join(invariants, ", ") + "\n\n" + strings.Join(
-		history.Wrap(scenario.Summary, history.Columns, 0), "\n") + "\n"
+		terminal.Wrap(scenario.Summary, terminal.Columns, 0), "\n") + "\n"
 	for _, w := range worlds {
 		text += "\n" + w.Render(w.last, w.breaks)
 	}

@@ -28,7 +28,7 @@ import (
 	"testing"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -87,8 +87,8 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 		idle = append(idle, f.Scenario+" ("+f.Invariant+")")
 	}
 	if len(idle) > 0 && !s.red {
-		t.Log(strings.Join(history.Wrap("did not arise for this lock: "+
-			strings.Join(idle, ", "), history.Columns, 2), "\n"))
+		t.Log(strings.Join(terminal.Wrap("did not arise for this lock: "+
+			strings.Join(idle, ", "), terminal.Columns, 2), "\n"))
 	}
 	if broken := report.with(Breaks); whole && !s.red && s.only == nil &&
 		len(without(broken, s.flaws))+len(without(s.flaws, broken)) > 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/lab/node"
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/scenarios/swarm"
 )
 
@@ -297,5 +298,5 @@ func (s settings) shortest(t *testing.T, build Build, story swarm.Story, invaria
 		Sequence: b.history.Entries, BrokenAt: b.Entry, Story: story.String()}
 	return fmt.Sprintf("a flaw that is not declared: %s, in the random world %d/%d\n\n%s\n\n%s\n"+
 		"To play it again: go test -run '^%s$' -swarm.world %[2]d/%[3]d", r.Invariant, seed, n,
-		strings.Join(history.Wrap(r.Story, history.Columns, 0), "\n"), r.Timeline, s.lock), r
+		strings.Join(terminal.Wrap(r.Story, terminal.Columns, 0), "\n"), r.Timeline, s.lock), r
 }

@@ -1,5 +1,4 @@
-// Soak runs a lock on real servers for minutes, disturbs it, and judges what
-// happened.
+// Soak runs a lock on real servers for minutes, disturbs it, and judges what happened.
 //
 //	go run ./soak -redis auto -rungs reentrant/cohort -for 4m -seed 7
 //	go run ./soak -redis auto -rungs reentrant/notify -only late,blackhole
@@ -29,10 +28,9 @@
 //   - Left behind: goroutines of idle workers, subscriptions, connections,
 //     processes, and keys without a TTL, but for the counters of fencing tokens.
 //
-// A process that is stopped inside its section doesn't know when its lease ends. So
-// a stop explains two holders and a lost update, unless the lock has fencing tokens:
-// then nothing explains a lost update. A stop that ended before the lock was granted
-// explains nothing.
+// A process that is stopped inside its section doesn't know when its lease ends. So a stop
+// explains two holders and a lost update, unless the lock has fencing tokens: then nothing
+// explains a lost update. A stop that ended before the lock was granted explains nothing.
 //
 // Half of the workers use go-redis with ContextTimeoutEnabled, the others with its
 // defaults. Faults that make a documented flaw arise, restart-empty and flushall, come

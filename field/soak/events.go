@@ -60,9 +60,8 @@ const (
 // everyone is the Worker of an event that is about all of them.
 const everyone = -1
 
-// Event is a line of what a soak writes down while it runs, and all that the judge
-// knows of it: JSON, one file per process that writes. Fields that don't apply are
-// zero.
+// Event is a line of what a soak writes down while it runs, and all that the judge knows of it:
+// JSON, one file per process that writes. Fields that don't apply are zero.
 type Event struct {
 	At        int64         `json:"t"` // nanoseconds, see Now
 	Kind      Kind          `json:"kind"`
@@ -195,8 +194,7 @@ func readEvents(file string) ([]Event, error) {
 		}
 		var e Event
 		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, fmt.Errorf("%s:%d: not an event: %w",
-				filepath.Base(file), len(all)+1, err)
+			return nil, fmt.Errorf("%s:%d: not an event: %w", filepath.Base(file), len(all)+1, err)
 		}
 		all = append(all, e)
 	}

@@ -9,9 +9,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// beliefs looks for two owners of one key that believed they held it at the same
-// time, unless both only read. A stop of one of them explains it, and nothing else
-// does.
+// beliefs looks for two owners of one key that believed they held it at the same time, unless
+// both only read. A stop of one of them explains it, and nothing else does.
 func (r *record) beliefs() {
 	believing := map[string][]*section{} // by key
 	for _, later := range r.sections {
@@ -114,10 +113,9 @@ var registerModel = porcupine.Model{
 	},
 }
 
-// updates asks porcupine whether the sections of each key could have taken place
-// one after the other. Of a lock without fencing tokens a section may have
-// written too late because its process was stopped; with tokens nothing explains
-// it.
+// updates asks porcupine whether the sections of each key could have taken place one after the
+// other. Of a lock without fencing tokens a section may have written too late because its
+// process was stopped; with tokens nothing explains it.
 func (r *record) updates() {
 	byKey := r.readUpdates()
 	for _, key := range r.setup.Keys {
@@ -125,8 +123,7 @@ func (r *record) updates() {
 		r.excuse(all)
 		var history []porcupine.Operation
 		for _, u := range all {
-			history = append(history, porcupine.Operation{Input: u,
-				Call: u.read, Return: u.wrote})
+			history = append(history, porcupine.Operation{Input: u, Call: u.read, Return: u.wrote})
 		}
 		switch porcupine.CheckOperationsTimeout(registerModel, history, porcupineTime) {
 		case porcupine.Illegal:
@@ -199,8 +196,7 @@ func (r *record) lostUpdate(key string, all []*update) {
 			from, u.wrote, owners...)
 		return
 	}
-	r.violated(lostUpdate, "porcupine finds no order of the sections of "+key,
-		key, r.end, r.end)
+	r.violated(lostUpdate, "porcupine finds no order of the sections of "+key, key, r.end, r.end)
 }
 
 // calls looks for calls that returned too late, or never. The time for which their
@@ -243,9 +239,8 @@ func (r *record) calls() {
 	}
 }
 
-// probes looks for keys that a process could not get within two leases and two
-// pauses between attempts after the nemesis had ended. The time in which a server was
-// late doesn't count.
+// probes looks for keys that a process could not get within two leases and two pauses between
+// attempts after the nemesis had ended. The time in which a server was late doesn't count.
 func (r *record) probes() {
 	if !r.verdict.Calm {
 		r.open("what follows the faults: the run was broken off")
@@ -269,8 +264,7 @@ func (r *record) probes() {
 	}
 }
 
-// probe judges the calls by which a worker asked for a key, and says whether it had it in
-// time.
+// probe judges the calls by which a worker asked for a key, and says whether it had it in time.
 func (r *record) probe(worker int, key string, asked []*call, limit time.Duration) bool {
 	if len(asked) == 0 {
 		r.violated(notHad, fmt.Sprintf("worker %d didn't ask for %s after the faults had"+
@@ -324,8 +318,7 @@ func (r *record) leftovers() {
 	}
 	for w := range r.setup.Drivers {
 		if r.verdict.Calm && !rested[w] {
-			r.violated(leftBehind, fmt.Sprintf("worker %d never came to rest", w),
-				"", r.end, r.end)
+			r.violated(leftBehind, fmt.Sprintf("worker %d never came to rest", w), "", r.end, r.end)
 		}
 	}
 }

@@ -54,8 +54,7 @@ type verdict struct {
 
 	Faults map[string]int // by name
 
-	// Overlaps and Stale are two holders, and writes that came too late, that a
-	// stop explains.
+	// Overlaps and Stale are two holders, and writes that came too late, that a stop explains.
 	Overlaps, Stale int
 
 	// Latest is the longest that a call has overrun its deadline, by driver.
@@ -296,8 +295,7 @@ func findExcuses(workers int, events []Event) map[int][]span {
 		case Stop:
 			stopped[e.Worker] = e.At
 		case Continue:
-			all[e.Worker] = append(all[e.Worker], span{stopped[e.Worker],
-				e.At, e.At + int64(recovery)})
+			all[e.Worker] = append(all[e.Worker], span{stopped[e.Worker], e.At, e.At + int64(recovery)})
 			delete(stopped, e.Worker)
 		case Late:
 			all[everyone] = append(all[everyone], span{e.At - int64(e.For), e.At, e.At})

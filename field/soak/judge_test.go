@@ -51,8 +51,7 @@ func (h *history) call(worker, from, to int, op string, deadline int, granted bo
 // grant lets a worker get the lock and begin a section.
 func (h *history) grant(worker, at int, section string, token uint64) {
 	h.call(worker, at-1, at, Lock, at+1000, true, "")
-	h.add(at, Event{Kind: Hold, Worker: worker, Goroutine: 1, Key: key,
-		Section: section, Token: token})
+	h.add(at, Event{Kind: Hold, Worker: worker, Goroutine: 1, Key: key, Section: section, Token: token})
 }
 
 // shared is grant for a worker that only reads.

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	lab "github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 // Exit statuses.
@@ -53,17 +53,17 @@ func command(ctx context.Context, args []string, out, log io.Writer) int {
 		return failed
 	}
 	worst := held
-	for _, c := range o.configs {
+	for i, c := range o.configs {
 		worst = worse(worst, soak(ctx, c, o.dir, out, log))
-		if ctx.Err() != nil {
+		if left := len(o.configs) - 1 - i; left > 0 && ctx.Err() != nil {
+			fmt.Fprintf(out, "%d of %d locks were not run\n", left, len(o.configs))
 			break
 		}
 	}
 	return worst
 }
 
-// soak runs one lock and prints its verdict, and the run's directory if it's
-// kept.
+// soak runs one lock and prints its verdict, and the run's directory if it's kept.
 func soak(ctx context.Context, c config, keep string, out, log io.Writer) int {
 	fmt.Fprintf(out, "%s: seed %d, %v\n", c.Rung, c.Seed, c.For)
 	dir, err := os.MkdirTemp(keep, "soak-"+
@@ -73,11 +73,15 @@ func soak(ctx context.Context, c config, keep string, out, log io.Writer) int {
 		return failed
 	}
 	c.Progress = log
-	ran := run(ctx, c, dir)
+	began, ran := time.Now(), run(ctx, c, dir)
 	verdict, err := judgeDir(dir)
 	if err := errors.Join(ran, err); err != nil {
 		fmt.Fprintf(log, "soak: %s: %v\nThe run is in %s\n", c.Rung, err, dir)
 		return failed
+	}
+	if ctx.Err() != nil {
+		fmt.Fprintf(out, "interrupted after %v of %v: what happened until then is judged\n",
+			time.Since(began).Round(time.Second), c.For)
 	}
 	verdict.Write(out)
 	if status(verdict) != held || keep != "" {
@@ -141,7 +145,6 @@ func parse(args []string, log io.Writer) (options, error) {
 	c := config{terms: terms{TTL: time.Second, Poll: 100 * time.Millisecond,
 		Drivers: []driver{strict, defaults, strict, defaults}}}
 	set := flag.NewFlagSet("soak", flag.ContinueOnError)
-	set.SetOutput(io.Discard)
 	redis := set.String("redis", "", `where the servers come from: "auto"`+
 		" starts them, which is the only way: they are killed and restarted")
 	names := set.String("rungs", "reentrant/cohort",
@@ -152,17 +155,16 @@ func parse(args []string, log io.Writer) (options, error) {
 	keys := set.Int("keys", 3, "keys")
 	set.StringVar(&o.dir, "dir", "",
 		"keep all runs below this directory, not only those that didn't hold")
-	err := set.Parse(args)
+	err := terminal.Parse(set, args, "Usage: soak -redis auto [flags]\n       soak judge DIR...\n\n", log)
 	if errors.Is(err, flag.ErrHelp) {
-		help(set, log)
+		help(log)
 		return o, err
 	} else if err != nil {
 		return o, fmt.Errorf("%w (-help lists the flags)", err)
 	}
 	switch {
 	case set.NArg() > 0:
-		return o, fmt.Errorf("%q is not a flag; the one command is: soak judge"+
-			" DIR", set.Arg(0))
+		return o, fmt.Errorf("%q is not a flag; the one command is: soak judge DIR", set.Arg(0))
 	case *redis != servers.Auto:
 		return o, fmt.Errorf("-redis %s: write -redis auto, which starts the"+
 			" servers: a soak kills and restarts them", *redis)
@@ -212,9 +214,8 @@ func again(set *flag.FlagSet, rung string, seed uint64) string {
 	return strings.Join(words, " ")
 }
 
-func help(set *flag.FlagSet, log io.Writer) {
-	fmt.Fprint(log, "Usage: soak -redis auto [flags]\n       soak judge DIR...\n\n")
-	lab.Help(log, set)
+// help prints what -help says below the flags.
+func help(log io.Writer) {
 	fmt.Fprintln(log, "\nThe faults (*: only when it is named):")
 	for _, f := range allFaults {
 		mode := ""

@@ -23,8 +23,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"soak": main})
 }
 
-// TestScripts runs the scripts of testdata. Those whose condition is [server] start
-// servers.
+// TestScripts runs the scripts of testdata. Those whose condition is [server] start servers.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata", RequireExplicitExec: true,
 		Condition: func(name string) (bool, error) {

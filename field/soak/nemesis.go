@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/lockladder/lockladder/field/proxy"
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -23,8 +24,7 @@ type environment interface {
 	Workers() int
 	Stop(worker int) error // SIGSTOP
 	Continue(worker int) error
-	// Replace kills a worker with kill -9, writes that down, and starts a new one
-	// in its place.
+	// Replace kills a worker with kill -9, writes that down, and starts a new one in its place.
 	Replace(worker int) error
 
 	Servers() int
@@ -51,8 +51,7 @@ type nemesis struct {
 type fault struct {
 	Name string
 	Text string // in a list of them
-	// Mode says that it comes only when it is asked for: it makes a documented
-	// flaw arise.
+	// Mode says that it comes only when it is asked for: it makes a documented flaw arise.
 	Mode bool
 	lane int // faults of one lane come one after the other
 	do   func(*strike) error
@@ -79,8 +78,7 @@ func selectFaults(only string) (chosen []fault, err error) {
 	}
 	for name := range strings.SplitSeq(only, ",") {
 		if only != "" && !names[name] {
-			return nil, fmt.Errorf("there is no fault %q, the faults are %s", name,
-				strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+			return nil, terminal.Unknown("fault", name, slices.Sorted(maps.Keys(names)))
 		}
 	}
 	return chosen, nil
@@ -139,8 +137,7 @@ func between(rng *rand.Rand, low, high time.Duration) time.Duration {
 // last lets a fault last, and ends it early when the nemesis ends.
 func (s *strike) last() { _ = lock.Sleep(s.ctx, s.length) }
 
-// begin writes down that the fault begins; the function that it returns, that it
-// is over.
+// begin writes down that the fault begins; the function that it returns, that it is over.
 func (s *strike) begin(worker int, text string) func() {
 	e := Event{Kind: FaultBegin, Op: s.fault, Worker: worker, Text: text}
 	s.Write(e)
@@ -199,8 +196,7 @@ func stop(s *strike) error {
 	w := s.rng.IntN(s.World.Workers())
 	// Both events come before their signals: nothing that the process does
 	// after the second one is explained by a stop.
-	s.Write(Event{Kind: Stop, Worker: w,
-		Text: fmt.Sprint("for ", s.length.Round(time.Millisecond))})
+	s.Write(Event{Kind: Stop, Worker: w, Text: fmt.Sprint("for ", s.length.Round(time.Millisecond))})
 	if err := s.World.Stop(w); err != nil {
 		return err
 	}
@@ -222,9 +218,8 @@ func atServer(do func(s *strike, server int) error) func(*strike) error {
 	}
 }
 
-// ask sends a command to a server past all proxies, again and again while the
-// server loads its data after a restart. A fault that the end of the nemesis cuts
-// short still gets its answer.
+// ask sends a command to a server past all proxies, again and again while the server loads its
+// data after a restart. A fault that the end of the nemesis cuts short still gets its answer.
 func (s *strike) ask(server int, args ...any) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), 30*time.Second)
 	defer cancel()

@@ -39,8 +39,7 @@ func serve(name string, work func(soak *json.Decoder, say *json.Encoder) error) 
 	os.Exit(0)
 }
 
-// started is the soak's end of the conversation with a process. Close or Kill must be
-// called.
+// started is the soak's end of the conversation with a process. Close or Kill must be called.
 type started struct {
 	OS *os.Process
 

@@ -36,11 +36,10 @@ func (c config) setup() setup {
 	return s
 }
 
-// run starts servers, proxies, a storage and workers, lets the nemesis disturb them,
-// calms everything down, and looks for what is left behind. When ctx ends, the nemesis
-// ends early, and what has happened until then can be judged. Nothing outlives it but
-// the files in the directory, which the judge reads. An error is one of the soak
-// itself.
+// run starts servers, proxies, a storage and workers, lets the nemesis disturb them, calms
+// everything down, and looks for what is left behind. When ctx ends, the nemesis ends early,
+// and what has happened until then can be judged. Nothing outlives it but the files in the
+// directory, which the judge reads. An error is one of the soak itself.
 func run(ctx context.Context, c config, dir string) error {
 	if err := saveSetup(dir, c.setup()); err != nil {
 		return err
@@ -212,8 +211,7 @@ func (w *world) lookForTheRest(ctx context.Context) error {
 	for _, pid := range running {
 		w.left("process %s", pid)
 	}
-	// A key that nobody holds is gone after a lease, and what is beside it after
-	// another one.
+	// A key that nobody holds is gone after a lease, and what is beside it after another one.
 	time.Sleep(3 * w.config.TTL)
 	declared := map[string]bool{}
 	for _, key := range w.config.Keys {

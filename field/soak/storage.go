@@ -128,8 +128,7 @@ func dialStorage(addr string) (*storageClient, error) {
 	return &storageClient{c}, nil
 }
 
-// Do sends a Read or a Write and returns the value that the storage then has, or
-// ErrRefused.
+// Do sends a Read or a Write and returns the value that the storage then has, or ErrRefused.
 func (c *storageClient) Do(e Event) (string, error) {
 	var r Reply
 	if err := c.Call("Storage.Apply", e, &r); err != nil {

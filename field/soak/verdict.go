@@ -19,8 +19,7 @@ const (
 // Broken says whether a promise was broken.
 func (v verdict) Broken() bool { return len(v.Violations) > 0 }
 
-// Undecided says whether no promise was broken that could be judged, and some could
-// not be.
+// Undecided says whether no promise was broken that could be judged, and some could not be.
 func (v verdict) Undecided() bool { return !v.Broken() && len(v.Open) > 0 }
 
 // Write writes the verdict for a reader.

@@ -78,9 +78,8 @@ func (d driver) client(n node) redis.UniversalClient {
 		Password: n.Password, ContextTimeoutEnabled: d == strict})
 }
 
-// worker is one of the processes that use the lock: goroutines that acquire it, read
-// and write the storage, and release it. It writes down all that it does, and judges
-// nothing.
+// worker is one of the processes that use the lock: goroutines that acquire it, read and write
+// the storage, and release it. It writes down all that it does, and judges nothing.
 type worker struct {
 	orders  orders
 	rung    subject
@@ -103,8 +102,7 @@ func workerMain(soak *json.Decoder, say *json.Encoder) error {
 	if w.rung, err = findSubject(o.Rung); err != nil {
 		return err
 	}
-	w.log, err = createLog(filepath.Join(o.Dir,
-		fmt.Sprintf("worker-%d-%d.jsonl", o.Worker, o.Life)))
+	w.log, err = createLog(filepath.Join(o.Dir, fmt.Sprintf("worker-%d-%d.jsonl", o.Worker, o.Life)))
 	if err != nil {
 		return err
 	}
@@ -113,8 +111,7 @@ func workerMain(soak *json.Decoder, say *json.Encoder) error {
 		for {
 			var word string
 			if soak.Decode(&word) != nil {
-				// The soak has ended without a word. Nothing is left to do in
-				// order.
+				// The soak has ended without a word. Nothing is left to do in order.
 				os.Exit(1)
 			}
 			said <- word
@@ -125,8 +122,7 @@ func workerMain(soak *json.Decoder, say *json.Encoder) error {
 
 // live runs from the first section to the last.
 func (w *worker) live(say *json.Encoder, said <-chan string) error {
-	w.write(Event{Kind: Start, Text: fmt.Sprintf("pid %d, driver %s",
-		os.Getpid(), w.orders.driver())})
+	w.write(Event{Kind: Start, Text: fmt.Sprintf("pid %d, driver %s", os.Getpid(), w.orders.driver())})
 	faults, calm := context.WithCancel(context.Background())
 	defer calm()
 	w.faults = faults
@@ -176,11 +172,10 @@ func (w *worker) live(say *json.Encoder, said <-chan string) error {
 	}
 }
 
-// rest waits until no more goroutines are left than there were, for up to ten
-// seconds, because a subscription lingers for six of them at most, and writes down
-// what it finds. One more is its own. The collector then
-// closes connections that go-redis 9.22 has forgotten, because their handshake has
-// failed (go-redis issue 3982).
+// rest waits until no more goroutines are left than there were, for up to ten seconds, because
+// a subscription lingers for six of them at most, and writes down what it finds. One more is
+// its own. The collector then closes connections that go-redis 9.22 has forgotten, because
+// their handshake has failed (go-redis issue 3982).
 func (w *worker) rest(base int) {
 	end := time.Now().Add(10 * time.Second)
 	for runtime.NumGoroutine() > base && time.Now().Before(end) {
@@ -208,8 +203,7 @@ func (w *worker) write(e Event) {
 func (w *worker) stacks(why string) string {
 	buffer := make([]byte, 1<<20)
 	buffer = buffer[:runtime.Stack(buffer, true)]
-	name := fmt.Sprintf("stacks-%s-%d-%d-%d.txt", why, w.orders.Worker,
-		w.orders.Life, w.calls.Load())
+	name := fmt.Sprintf("stacks-%s-%d-%d-%d.txt", why, w.orders.Worker, w.orders.Life, w.calls.Load())
 	err := os.WriteFile(filepath.Join(w.orders.Dir, name), buffer, 0o644)
 	if err != nil {
 		return err.Error()

@@ -95,8 +95,7 @@ func (w *world) start(n int) error {
 		Storage: w.storage.Addr()}
 	for i, r := range w.redis {
 		user, password := r.Auth()
-		o.Nodes = append(o.Nodes, node{Addr: w.proxies[n][i].Addr(),
-			User: user, Password: password})
+		o.Nodes = append(o.Nodes, node{Addr: w.proxies[n][i].Addr(), User: user, Password: password})
 	}
 	p, err := start(workerName)
 	if err == nil {
@@ -213,8 +212,7 @@ func (w *world) dead() error {
 	return nil
 }
 
-// watch calls stop when a worker has ended although nobody has ended it, until ctx
-// ends.
+// watch calls stop when a worker has ended although nobody has ended it, until ctx ends.
 func (w *world) watch(ctx context.Context, stop func()) {
 	for lock.Sleep(ctx, time.Second) == nil {
 		if w.dead() != nil {

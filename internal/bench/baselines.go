@@ -43,8 +43,7 @@ func isSerialLimit(subject Subject) bool {
 	return subject.Name == serialLimit.Name
 }
 
-// baseline is what a lock in Redis is compared with: the same work on one server without
-// one.
+// baseline is what a lock in Redis is compared with: the same work on one server without one.
 func baseline(name string, start func(s *round) (turnOf, error), unlocked bool) Subject {
 	return Subject{Name: name, Kind: Baseline, Nodes: 1, start: start, unlocked: unlocked}
 }
@@ -100,8 +99,7 @@ func (m mutex) Unlock(context.Context) error {
 // a connection that still watches.
 func optimistic(attempt func(context.Context) (accepted, taken bool, err error)) turnOf {
 	return func(c *client) (turn, error) {
-		opts, err := lock.Configure([]redis.UniversalClient{c.rdb}, c.env.Key, c.env.TTL,
-			c.options())
+		opts, err := lock.Configure([]redis.UniversalClient{c.rdb}, c.env.Key, c.env.TTL, c.options())
 		if err != nil {
 			return nil, err
 		}

@@ -23,10 +23,9 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// These tests measure subjects in virtual time: the costs of a lock, apart from any
-// machine. The servers are those of the scenarios' laboratory and answer at
-// once; only the network takes time. The same code gives the same figures on
-// every machine, to the digit.
+// These tests measure subjects in virtual time: the costs of a lock, apart from any machine.
+// The servers are those of the scenarios' laboratory and answer at once; only the network takes
+// time. The same code gives the same figures on every machine, to the digit.
 
 // rtt is the round-trip time of the network, half of it in either direction.
 const rtt = 500 * time.Microsecond
@@ -37,9 +36,8 @@ const rtt = 500 * time.Microsecond
 // the scheduler would decide which goes first.
 const startsApart = 1001 * time.Nanosecond
 
-// cost lets the clients of one process take turns at a stock, in virtual time. They
-// share so many connections; 0 is one for each. settings changes what is measured; nil
-// changes nothing.
+// cost lets the clients of one process take turns at a stock, in virtual time. They share so
+// many connections; 0 is one for each. settings changes what is measured; nil changes nothing.
 func cost(t *testing.T, subject bench.Subject, clients, pool int,
 	settings func(*bench.Settings)) (row bench.Row) {
 	t.Helper()
@@ -233,8 +231,7 @@ func growthTable(runs [][]bench.Row) string {
 	return generated.Table(1, costHead(), lines)
 }
 
-// constant says whether a row's cost of a section does not grow from one run to
-// the next.
+// constant says whether a row's cost of a section does not grow from one run to the next.
 func constant(before, after bench.Row) bool {
 	power := growth(before, after, number("calls_per_section"))
 	return power != nil && *power < 0.1

@@ -17,8 +17,7 @@ type Figure struct {
 	Over func(a, b any) any
 }
 
-// member is the figure's name in JSON, of a row or of one of its rounds; "" where it has
-// none.
+// member is the figure's name in JSON, of a row or of one of its rounds; "" where it has none.
 func (f Figure) member(ofRound bool) string {
 	switch {
 	case ofRound:

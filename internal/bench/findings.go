@@ -13,22 +13,44 @@ import (
 // that with the most clients.
 func Findings(rows []Row) []string {
 	rows, _ = greatest(rows)
-	return slices.DeleteFunc([]string{fastest(rows), fastAndWrong(rows),
+	return slices.DeleteFunc([]string{fastest(rows), price(rows), waking(rows), fastAndWrong(rows),
 		tooNoisy(rows)}, func(text string) bool { return text == "" })
 }
 
-// fastest says which locks are: where that doesn't depend on how they wait, which is.
+// fastest says which of the safe locks are, or of all where no two are known to be safe.
 func fastest(rows []Row) string {
-	text, all := wokenOrPolling(rows), locks(rows)
-	if text != "" || len(all) == 0 {
-		return text
+	all, text := locks(rows), "Fastest"
+	safe := slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return !r.Rung().Renews })
+	if len(safe) > 1 {
+		all, text = safe, "Fastest of the safe locks, which renew their lease"
 	}
-	slow, fast, times := extremes(all, Row.speeds)
-	if fast.Name() == slow.Name() || times <= 1 {
+	if len(each(all, Row.Name)) < len(all) {
+		return "" // the same lock, with several pauses
+	}
+	slices.SortFunc(all, func(a, b Row) int { return cmp.Compare(b.speed(), a.speed()) })
+	for n := 1; n < len(all); n++ {
+		if times := apart(all[:n], all[n:]); times > 1 {
+			return fmt.Sprintf("%s: %s, taken at least %s times as often as any other.", text,
+				names(rows, all[:n]...), bound(times, down))
+		}
+	}
+	return ""
+}
+
+// price compares the safest lock on one server with the simplest, where there are enough rounds.
+func price(rows []Row) string {
+	arc := slices.DeleteFunc(locks(rows), func(r Row) bool {
+		return r.Rung().Step == 0 || r.Rung().Nodes > 1 || len(r.Rounds) < fewest
+	})
+	if len(arc) < 2 || arc[0].Name() == arc[len(arc)-1].Name() {
 		return ""
 	}
-	return fmt.Sprintf("%s took the lock at least %s times as often as %s.",
-		names(rows, fast), bound(times, down), names(rows, slow))
+	simple, safe := arc[0], arc[len(arc)-1]
+	lowest, highest := simple.speeds()
+	least, most := safe.speeds()
+	return fmt.Sprintf("What safety costs: %s, the safest here on one server, was taken %s to %s times as"+
+		" often as %s, the simplest.", names(rows, safe), bound(least/highest, down), bound(most/lowest, up),
+		names(rows, simple))
 }
 
 // speed is how fast a row is: compared with the serial limit if that was measured.
@@ -63,24 +85,17 @@ func (r Row) between(of func(Row) float64) (least, most float64) {
 
 func (r Row) speeds() (least, most float64) { return r.between(Row.speed) }
 
-// wokenOrPolling compares the locks whose waiters are woken with those that poll. It is
-// "" when there are not both, or when neither kind is faster in every round.
-func wokenOrPolling(rows []Row) string {
+// waking compares the locks whose waiters are woken with those that poll. It is "" when there
+// are not both, or when some round of one that polls is as fast.
+func waking(rows []Row) string {
 	polling := slices.DeleteFunc(locks(rows), Row.Woken)
 	woken := slices.DeleteFunc(locks(rows), func(r Row) bool { return !r.Woken() })
-	if len(woken) == 0 || len(polling) == 0 {
+	times := apart(woken, polling)
+	if len(woken) == 0 || len(polling) == 0 || times <= 1 {
 		return ""
 	}
-	if times := apart(woken, polling); times > 1 {
-		return fmt.Sprintf("%s, whose waiters are woken by a message, took the lock at least"+
-			" %s times as often as any lock that polls.", names(rows, woken...), bound(times, down))
-	}
-	_, best, _ := extremes(polling, Row.speeds)
-	if times := apart([]Row{best}, woken); times > 1 {
-		return fmt.Sprintf("%s, which polls, took the lock at least %s times as often as any"+
-			" whose waiters are woken by a message.", names(rows, best), bound(times, down))
-	}
-	return ""
+	return fmt.Sprintf("Locks whose waiters are woken by a message (%s) were taken at least %s times as"+
+		" often as any that polls.", names(rows, woken...), bound(times, down))
 }
 
 // apart is how many times as fast as every slow row each fast one is at least.
@@ -250,6 +265,5 @@ func unclear(rows []Row) string {
 	if len(locks(rows)) < 2 {
 		return "There are no two locks to compare."
 	}
-	return fmt.Sprintf("By the numbers on the right no two locks can be told apart: the"+
-		" rounds overlap or nearly so, or are fewer than %d.", fewest)
+	return fmt.Sprintf("No lock stands out: the rounds overlap or nearly so, or are fewer than %d.", fewest)
 }

@@ -28,11 +28,13 @@ func oneRound(row Row) Row {
 func TestTheFindingSaysWhichKindOfLockIsFasterAndIsSilentWhereNeitherIs(t *testing.T) {
 	notify, fair := lockRow("reentrant/notify", 0.6, nil), lockRow("reentrant/fair", 0.5, nil)
 	gold, bronze := lockRow("gold", 0.12, nil), lockRow("bronze", 0.05, nil)
-	assert.Equal(t, []string{"notify and fair, whose waiters are woken by a message, took the" +
-		" lock at least 4.1 times as often as any lock that polls."},
-		Findings([]Row{bronze, gold, notify, fair}))
-	assert.Equal(t, []string{"gold, which polls, took the lock at least 1.5 times as often" +
-		" as any whose waiters are woken by a message."},
+	const woken = "Locks whose waiters are woken by a message (notify and fair) were taken at least" +
+		" 4.1 times as often as any that polls."
+	const price = "What safety costs: gold, the safest here on one server, was taken 2.4 to 2.4 times" +
+		" as often as bronze, the simplest."
+	assert.Equal(t, []string{"Fastest of the safe locks, which renew their lease: notify, taken at" +
+		" least 1.2 times as often as any other.", price, woken}, Findings([]Row{bronze, gold, notify, fair}))
+	assert.Equal(t, []string{"Fastest: gold, taken at least 1.5 times as often as any other."},
 		Findings([]Row{lockRow("gold", 0.9, nil), notify}))
 	gold.Rounds[1].Set("ratio_to_serial", 0.51)
 	assert.Empty(t, Findings([]Row{gold, fair}), "one round was as fast")
@@ -41,8 +43,6 @@ func TestTheFindingSaysWhichKindOfLockIsFasterAndIsSilentWhereNeitherIs(t *testi
 	assert.Empty(t, Findings([]Row{oneRound(lockRow("gold", 0.9, once)), notify}),
 		"one round may have been a chance")
 	assert.NotEmpty(t, Findings([]Row{oneRound(lockRow("gold", 0.1, once)), notify}))
-	assert.Equal(t, []string{"gold took the lock at least 2.4 times as often as bronze."},
-		Findings([]Row{gold, bronze}), "only one kind")
 	assert.Empty(t, Findings([]Row{gold, lockRow("gold", 0.6, nil)}), "the same lock, with two pauses")
 	slow := lockRow("reentrant/notify", 0.6, map[string]any{"finished": false})
 	assert.Empty(t, Findings([]Row{slow, gold}), "it was cut off")
@@ -57,9 +57,9 @@ func TestTheFindingsNameWhatIsWrongOrTooNoisyToCompare(t *testing.T) {
 	assert.Equal(t, []string{"no-lock lost updates, so speed doesn't count there.",
 		tooNoisy + "all but no-lock." + help}, Findings([]Row{wrong, noise, few}))
 	assert.Equal(t, []string{tooNoisy + "all rows." + help}, Findings([]Row{noise, few}))
-	bronze, silver := lockRow("bronze", 0.1, nil), lockRow("silver", 0.1, nil)
+	fair, cohort := lockRow("reentrant/fair", 0.1, nil), lockRow("reentrant/cohort", 0.1, nil)
 	assert.Equal(t, []string{tooNoisy + "gold and script." + help},
-		Findings([]Row{bronze, silver, noise, few}))
+		Findings([]Row{fair, cohort, noise, few}))
 	few.Rounds = nil
 	assert.Empty(t, Findings([]Row{few}), "nobody asked for more than one round")
 }

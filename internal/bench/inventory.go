@@ -163,8 +163,7 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 	for _, clients := range w.clients {
 		for _, poll := range w.polls {
 			w.Clients, w.Poll = clients, poll
-			p.Tables = append(p.Tables, Table{w.title(clients, poll),
-				&Runner{Settings: w.Settings}})
+			p.Tables = append(p.Tables, Table{w.title(clients, poll), &Runner{Settings: w.Settings}})
 		}
 	}
 	return p, nil

@@ -30,8 +30,7 @@ func (m *Measurement) clients() int {
 	return m.Clients
 }
 
-// Finished says that no client was cut off. Those of a closed loop always are: by its
-// end.
+// Finished says that no client was cut off. Those of a closed loop always are: by its end.
 func (m *Measurement) Finished() bool {
 	if m.Loop > 0 {
 		return m.Absent == 0 && m.Took >= m.Loop

@@ -12,7 +12,7 @@ import (
 	"text/template"
 	"unicode/utf8"
 
-	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -112,8 +112,11 @@ func serialDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "Acquisitions with " + most + ", compared with one alone",
 		axis:   "1 = as many acquisitions per second as one client alone",
-		legend: []string{"median, and where that of more rounds would be"},
+		legend: []string{"median, with its 95 % confidence interval"},
 		number: "median", found: fastest(rows)}
+	if !slices.ContainsFunc(rows, func(row Row) bool { return len(row.Rounds) > 1 }) {
+		p.legend, p.number = []string{"one round"}, ""
+	}
 	for _, row := range rows {
 		ratio := row.Ratio()
 		if ratio == nil || row.Name() == "serial-limit" {
@@ -158,7 +161,7 @@ func against(rows []Row, axis, figure, sentence string) picture {
 func waitDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How long clients waited for the lock, " + most, axis: "wait, ms",
-		legend: []string{"half", "99 %", "all acquisitions waited no longer"},
+		legend: []string{"median wait", "99 % waited no longer", "longest"},
 		number: "longest", found: longestWaits(rows)}
 	for _, row := range rows {
 		if row.Kind() == Baseline {
@@ -205,6 +208,7 @@ type placed struct {
 	Text     string
 	Class    string
 	Number   string
+	Spread   string
 	From, To float64
 	Dots     []placed
 }
@@ -238,12 +242,12 @@ func (of Picture) place(r Report) map[string]any {
 	}
 	p.found = cmp.Or(p.found, unclear(r.Rows))
 	d := map[string]any{"Name": of.Name, "Width": pictureWidth, "Left": dotsLeft, "Scale": dotsScale,
-		"Right": pictureWidth - 8, "Title": p.title, "Axis": p.axis, "Column": p.number,
+		"Right": pictureWidth - 8, "Title": p.title, "Axis": p.axis + " (log scale)", "Column": p.number,
 		"Notes": notes(p.rows), "Finding": p.found}
 	y := 0.0
 	lines := func(step float64, length int, texts ...string) (all []placed) {
 		for _, text := range texts {
-			for _, line := range history.Wrap(text, length, 0) {
+			for _, line := range terminal.Wrap(text, length, 0) {
 				y += step
 				all = append(all, placed{Y: y, Text: line})
 			}
@@ -266,7 +270,11 @@ func radius(i, n int) float64 { return 6 - 1.5*float64(min(n-1-i, 2)) }
 // placeLegend explains the sizes of the dots, and then their color.
 func (p picture) placeLegend(y float64) (legend []placed) {
 	x, last := 16.0, len(p.legend)-1
-	for i, text := range append(slices.Clone(p.legend), "woken by a message") {
+	texts := slices.Clone(p.legend)
+	if slices.ContainsFunc(p.rows, func(d dotsRow) bool { return d.row.Woken() }) {
+		texts = append(texts, "woken by a message")
+	}
+	for i, text := range texts {
 		class := map[bool]string{true: "woken", false: "other"}[i > last]
 		legend = append(legend, placed{X: x, Y: y, Text: text, Class: class, R: radius(min(i, last), last+1)})
 		x += 28 + 7.5*float64(utf8.RuneCountInString(text))
@@ -276,16 +284,16 @@ func (p picture) placeLegend(y float64) (legend []placed) {
 
 // placeRows places the rows and their scale from y on, and returns where they end.
 func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
-	least, most := decades(p.rows)
+	least, most := bounds(p.rows)
 	at := func(v float64) float64 {
-		x := math.Log(v/least) / math.Log(most/least) * dotsScale
+		x := math.Log(min(max(v, least), most)/least) / math.Log(most/least) * dotsScale
 		return math.Round(10*(dotsLeft+x)) / 10
 	}
 	d["Top"] = y
 	var rows, ticks []placed
 	for _, row := range p.rows {
 		line := placed{Y: y + dotsHeight/2, Text: row.row.Name() + mark(row.row),
-			Class: class(row.row), From: at(row.from), To: at(row.to)}
+			Class: class(row.row), Spread: row.row.Show("spread", 0), From: at(row.from), To: at(row.to)}
 		for i, v := range row.values {
 			line.Number = ""
 			if v > 0 {
@@ -296,29 +304,42 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 		rows = append(rows, line)
 		y += dotsHeight
 	}
-	for v := least; v <= most*1.001; v *= 10 {
-		text := fmt.Sprintf("%.6g", v)
-		if v >= 10000 {
-			text = digits3(v)
+	steps := []float64{1, 2, 5}
+	if most/least > 500 {
+		steps = steps[:1]
+	}
+	for ten := math.Pow10(int(math.Floor(math.Log10(least)))); ten <= most; ten *= 10 {
+		for _, step := range steps {
+			v := step * ten
+			text := fmt.Sprintf("%.6g", v)
+			if v >= 10000 {
+				text = digits3(v)
+			}
+			if v >= least && v <= most {
+				ticks = append(ticks, placed{X: at(v), Text: text})
+			}
 		}
-		ticks = append(ticks, placed{X: at(v), Text: text})
 	}
 	d["Rows"], d["Ticks"], d["Bottom"] = rows, ticks, y
 	return y
 }
 
-// decades are the powers of ten around all values.
-func decades(rows []dotsRow) (least, most float64) {
-	least, most = math.Inf(1), 0
+// bounds are a little below and above the dots. A line that goes on is cut there, and the dot of
+// a row that lost updates stays there, so that it doesn't press the others together.
+func bounds(rows []dotsRow) (least, most float64) {
+	right := slices.DeleteFunc(slices.Clone(rows), func(d dotsRow) bool { return d.row.Wrong() })
+	if len(right) > 0 {
+		rows = right
+	}
+	least = math.Inf(1)
 	for _, row := range rows {
-		least, most = min(least, row.from), max(most, row.to)
+		for _, v := range row.values {
+			if v > 0 {
+				least, most = min(least, v), max(most, v)
+			}
+		}
 	}
-	least = math.Pow10(int(math.Floor(math.Log10(least))))
-	most = math.Pow10(int(math.Ceil(math.Log10(most))))
-	if most <= least {
-		most = 10 * least
-	}
-	return least, most
+	return least / 1.25, max(most, 4*least) * 1.25
 }
 
 // mark says at a name that the row can't be compared with the others.
@@ -343,7 +364,7 @@ func pausesOtherwise(row Row) bool {
 func notes(rows []dotsRow) []string {
 	var all []string
 	if slices.ContainsFunc(rows, func(d dotsRow) bool { return d.row.Wrong() }) {
-		all = append(all, "✗ loses updates: fast and wrong")
+		all = append(all, "✗ loses updates: fast and wrong (at the edge where it's off the scale)")
 	}
 	var pauses []string
 	for _, d := range rows {
@@ -364,7 +385,7 @@ func (env Env) Named() string {
 		*cmp.Or(env.ServerVersion, new(string)))
 }
 
-// line names the environment in one line, and the scale.
+// line names the environment in one line.
 func (env Env) line() string {
 	words := []string{env.Named(), env.Go}
 	if env.CPU != nil {
@@ -373,7 +394,7 @@ func (env Env) line() string {
 	if env.Pinned != nil {
 		words = append(words, "servers and clients on one CPU")
 	}
-	return strings.Join(append(words, "logarithmic"), ", ")
+	return strings.Join(words, ", ")
 }
 
 //go:embed page.html
@@ -401,8 +422,9 @@ func WritePage(r Report, w io.Writer) error {
 		}
 		text += table.Row(row)
 	}
+	last, _ := greatest(r.Rows)
 	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "Found": Findings(r.Rows),
-		"Rows":   text + "\n" + table.Legend(),
+		"Rows": text + "\n" + table.Legend(), "Locks": last, "Wrong": slices.ContainsFunc(last, Row.Wrong),
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {
 		return fmt.Errorf("write the page: %w", err)

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 // Report is a run.
@@ -23,6 +25,9 @@ type Report struct {
 
 // Env is where and how a run was made.
 type Env struct {
+	Date          string   `json:"date"`
+	Command       string   `json:"command"`
+	How           string   `json:"how"` // what the program says first
 	Go            string   `json:"go"`
 	OS            string   `json:"os"`
 	Arch          string   `json:"arch"`
@@ -154,8 +159,7 @@ func (r Row) Show(name string, digits int) string {
 	return Decimal(r.Number(name), digits)
 }
 
-// Pause is the longest of a refused client. Locks that do not poll are given it all the
-// same.
+// Pause is the longest of a refused client. Locks that do not poll are given it all the same.
 func (r Row) Pause() time.Duration {
 	return time.Duration(value[float64](r, "poll_ms") * float64(time.Millisecond))
 }
@@ -196,7 +200,7 @@ func (r Row) explained() Row {
 	}
 	if first, failed := r.Value("first_failure").(string); failed {
 		note("%s failed, the first: %s", Plural(r.Count("failures"), "turn"),
-			strings.ReplaceAll(first, "\n", "; "))
+			strings.Join(slices.Compact(strings.Split(terminal.Keys(first), "\n")), "; "))
 	}
 	if absent := r.Count("absent"); absent > 0 {
 		note("%s did not return and had to be left behind", Plural(absent, "client"))
@@ -259,9 +263,8 @@ func spreadOf(median *float64, ratios []float64) *float64 {
 const trusted = 6
 
 // around are the ratios between which, with a confidence of 95 %, the median of many more
-// rounds would be: any round is above it with a chance of one half, so the more rounds
-// there are, the more of the least and the greatest can be left out. Of fewer than six
-// none can.
+// rounds would be: any round is above it with a chance of one half, so the more rounds there
+// are, the more of the least and the greatest can be left out. Of fewer than six none can.
 func around(ratios []float64) (least, most float64) {
 	n, out := len(ratios), 0
 	exactly := math.Pow(0.5, float64(n)) // the chance that just so many are below it

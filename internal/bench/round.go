@@ -128,9 +128,8 @@ func (r *Runner) turns(ctx context.Context, s *round, subject Subject) (turnOf, 
 	}, nil
 }
 
-// warmUp takes and releases a lock of another name, so that the servers know
-// the scripts. It ignores errors, because they come up in the row as well, and
-// are counted there.
+// warmUp takes and releases a lock of another name, so that the servers know the scripts. It
+// ignores errors, because they come up in the row as well, and are counted there.
 func warmUp(ctx context.Context, subject Subject, env lock.Env) {
 	env.Key += ":warm-up"
 	ctx, cancel := context.WithTimeout(ctx, finishWithin)

@@ -13,9 +13,8 @@ import (
 	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
-// Runner measures subjects one after the other on the same servers. Its fields
-// are not changed while a Measure is under way, and it is used by one goroutine
-// at a time, Progress by any.
+// Runner measures subjects one after the other on the same servers. Its fields are not changed
+// while a Measure is under way, and it is used by one goroutine at a time, Progress by any.
 type Runner struct {
 	Settings
 	Servers *Servers
@@ -60,10 +59,9 @@ func (r *Runner) Progress() string {
 	return fmt.Sprintf("%s: %s turns, %.1f s", text, turns, time.Since(s.started).Seconds())
 }
 
-// Measure lets all clients of one subject start at one instant, and returns what
-// they did when all are through, when the timeout is over or when ctx ends: the
-// clients then stop waiting, and the holder finishes and releases the lock. The
-// row says whether all were through.
+// Measure lets all clients of one subject start at one instant, and returns what they did when
+// all are through, when the timeout is over or when ctx ends: the clients then stop waiting,
+// and the holder finishes and releases the lock. The row says whether all were through.
 //
 // With several rounds it reports the one with the median ratio to the serial
 // limit, and the worst of what must not happen. Rounds that ctx cuts off are left
@@ -235,8 +233,7 @@ func (r *Runner) byProgram(ctx context.Context, subject Subject) (Counts, error)
 func (r *Runner) complete(m *Measurement) {
 	if r.Loop > 0 {
 		// A grant after the end of the loop came only because the loop had ended.
-		m.Stamps = slices.DeleteFunc(m.Stamps,
-			func(s Stamp) bool { return s.Entered >= int64(r.Loop) })
+		m.Stamps = slices.DeleteFunc(m.Stamps, func(s Stamp) bool { return s.Entered >= int64(r.Loop) })
 		m.Turns = int(m.Sections + m.Failures)
 	}
 	if isSerialLimit(m.Subject) {
@@ -265,9 +262,8 @@ type Settings struct {
 	Poll    time.Duration // the longest pause of a refused client, 0: see Pause
 	Timeout time.Duration // bounds one round of a row, above 0
 
-	// Grace is how long after its end a row waits for clients that have not
-	// returned; they are then left behind. Only a lock that does not end with
-	// its context needs it.
+	// Grace is how long after its end a row waits for clients that have not returned; they are
+	// then left behind. Only a lock that does not end with its context needs it.
 	Grace time.Duration
 
 	// FixedPoll makes every pause of a refused client as long as the longest.
@@ -289,17 +285,15 @@ type Settings struct {
 	// Seed decides on the jitter and the tokens of all; 0 leaves them to chance.
 	Seed uint64
 
-	// Apart is the time between the starts of two clients. With 0 all start
-	// at one instant.
+	// Apart is the time between the starts of two clients. With 0 all start at one instant.
 	Apart time.Duration
 }
 
-// Pause is the longest pause of a refused client in a row of the subject: Poll,
-// or if that is 0 the subject's, or else [wukong]'s, and on embedded servers at
-// least a millisecond for each client and node. A script costs such a server some
-// 100 µs, and 1000 clients that ask every 50 ms leave it no time for the one that
-// has the lock; on several nodes they also take them from each other. There, it is
-// at least 200 µs for each client and node on real servers too.
+// Pause is the longest pause of a refused client in a row of the subject: Poll, or if that is 0
+// the subject's, or else [wukong]'s, and on embedded servers at least a millisecond for each
+// client and node. A script costs such a server some 100 µs, and 1000 clients that ask every 50
+// ms leave it no time for the one that has the lock; on several nodes they also take them from
+// each other. There, it is at least 200 µs for each client and node on real servers too.
 func (s Settings) Pause(subject Subject, embedded bool) time.Duration {
 	each := 200 * time.Microsecond
 	if embedded {

@@ -40,8 +40,7 @@ const (
 	embeddedMemory = 300 << 20
 	memoryEach     = 64 << 10
 
-	// garbage is how much a round on real servers may leave behind before the
-	// collector comes.
+	// garbage is how much a round on real servers may leave behind before the collector comes.
 	garbage = 256 << 20
 
 	// warmWithin bounds the opening of one node's connections, and warmEach is added for
@@ -90,9 +89,8 @@ type Config struct {
 	Password string
 }
 
-// Embed starts n servers inside this process. They are reached without the
-// network and without file descriptors, of which 1000 clients on five servers
-// would need 10,000.
+// Embed starts n servers inside this process. They are reached without the network and without
+// file descriptors, of which 1000 clients on five servers would need 10,000.
 func Embed(n int, config Config) *Servers {
 	s := newServers(config)
 	// With the default the collector takes half of the time: a script of the
@@ -139,9 +137,8 @@ func greets(request []byte) bool {
 	return len(words) > 2 && bytes.EqualFold(words[2], []byte("HELLO"))
 }
 
-// Connect opens a client for each address, host:port, and asks all of them for
-// a sign of life before ctx ends. Its error names the address and the cause, and
-// nothing is left open then.
+// Connect opens a client for each address, host:port, and asks all of them for a sign of life
+// before ctx ends. Its error names the address and the cause, and nothing is left open then.
 func Connect(ctx context.Context, addresses []string, config Config) (*Servers, error) {
 	s := newServers(config)
 	s.Addresses = addresses
@@ -177,17 +174,15 @@ func newServers(config Config) *Servers {
 		collect: func() {},
 	}
 	if config.RTT > 0 {
-		// A second thread: the runtime takes its time to notice that its only one
-		// is asleep.
+		// A second thread: the runtime takes its time to notice that its only one is asleep.
 		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
 		s.network = proxy.NewNetwork(config.RTT / 2)
 	}
 	return s
 }
 
-// add opens a client of the next node, whose traffic is counted. With the library's own
-// pool, ten connections a CPU, the holder would queue for a connection behind those who
-// wait for it.
+// add opens a client of the next node, whose traffic is counted. With the library's own pool,
+// ten connections a CPU, the holder would queue for a connection behind those who wait for it.
 func (s *Servers) add(address string, within time.Duration) *redis.Client {
 	node := len(s.nodes)
 	rdb := redis.NewClient(&redis.Options{
@@ -231,17 +226,15 @@ func (s *Servers) Nodes() int { return len(s.nodes) }
 // Pool is how many connections each client of a node has, at most.
 func (s *Servers) Pool() int { return s.pool }
 
-// Prefix begins the keys of a row. The braces keep all of them in one slot of a
-// cluster, and make a lock that adds keys of its own keep the prefix in front.
-// Close removes them.
+// Prefix begins the keys of a row. The braces keep all of them in one slot of a cluster, and
+// make a lock that adds keys of its own keep the prefix in front. Close removes them.
 func (s *Servers) Prefix(row string) string { return s.prefix + "{" + row + "}:" }
 
 // Embedded says that the servers are part of this process.
 func (s *Servers) Embedded() bool { return len(s.embedded) > 0 }
 
-// Warm opens all connections to the first n nodes, or to as many as there are,
-// and returns their clients. Opened under way, 1000 connections would be what is
-// measured.
+// Warm opens all connections to the first n nodes, or to as many as there are, and returns
+// their clients. Opened under way, 1000 connections would be what is measured.
 func (s *Servers) Warm(ctx context.Context, n int) (nodes []redis.UniversalClient, err error) {
 	for _, rdb := range s.nodes[:min(n, len(s.nodes))] {
 		if s.calls == nil { // elsewhere they are open in no time
@@ -285,9 +278,8 @@ func warm(ctx context.Context, rdb *redis.Client, connections int) error {
 	return err
 }
 
-// Clear empties the embedded servers: they look at every key at every command,
-// so that a row would pay for what earlier ones left. On other servers keys stay
-// until Close.
+// Clear empties the embedded servers: they look at every key at every command, so that a row
+// would pay for what earlier ones left. On other servers keys stay until Close.
 func (s *Servers) Clear() {
 	for _, server := range s.embedded {
 		server.FlushAll()
@@ -315,9 +307,8 @@ func (s *Servers) Tidy() (end func()) {
 	return process.CollectLater(-1, int64(m.Sys-m.HeapIdle+garbage))
 }
 
-// Close removes every key of the run from servers that are not embedded, also
-// after ctx has ended, and closes all clients. After an error keys may have
-// stayed; it names their prefix.
+// Close removes every key of the run from servers that are not embedded, also after ctx has
+// ended, and closes all clients. After an error keys may have stayed; it names their prefix.
 func (s *Servers) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepWithin)
 	defer cancel()

@@ -62,8 +62,7 @@ func TestGarbageIsCollectedBetweenTheRoundsOnRealServers(t *testing.T) {
 	}
 }
 
-// collectorAt is the collector's GOGC, the largest number when it is off, and
-// its limit.
+// collectorAt is the collector's GOGC, the largest number when it is off, and its limit.
 func collectorAt() []uint64 {
 	samples := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/gomemlimit:bytes"}}
 	metrics.Read(samples)

@@ -19,8 +19,7 @@ func (c Clock) Record(took time.Duration) {
 	_ = c.histogram.RecordValue(int64(min(took, time.Hour)))
 }
 
-// At is the time that so many percent do not exceed, in milliseconds; nil when there is
-// none.
+// At is the time that so many percent do not exceed, in milliseconds; nil when there is none.
 func (c Clock) At(percent float64) *float64 {
 	if c.histogram.TotalCount() == 0 {
 		return nil

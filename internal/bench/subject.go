@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/protocol"
 )
@@ -31,14 +32,12 @@ type Subject struct {
 	Name string // different from all others; users type it
 	Kind Kind
 
-	// Nodes is how many independent Redis servers the lock is meant for. A run
-	// that has fewer measures it on those, and the row says so. 0 is for a
-	// lock that lives elsewhere: Build then gets no nodes, and what the lock
-	// sends is not counted.
+	// Nodes is how many independent Redis servers the lock is meant for. A run that has fewer
+	// measures it on those, and the row says so. 0 is for a lock that lives elsewhere: Build
+	// then gets no nodes, and what the lock sends is not counted.
 	Nodes int
 
-	// Unfit says why the row can't be measured with the settings of a run, "" when
-	// it can.
+	// Unfit says why the row can't be measured with the settings of a run, "" when it can.
 	Unfit string
 
 	// Note is a line below the row, "" for none.
@@ -50,9 +49,8 @@ type Subject struct {
 	// Build makes one owner of the lock.
 	Build lock.Build
 
-	// Share makes what the owners in one process have in common, until end; it
-	// replaces Build where a lock has such a thing. ctx ends with the run, and
-	// bounds the making only.
+	// Share makes what the owners in one process have in common, until end; it replaces Build
+	// where a lock has such a thing. ctx ends with the run, and bounds the making only.
 	Share func(ctx context.Context) (build lock.Build, end func(), err error)
 
 	// start prepares a round of a baseline; it replaces Build.
@@ -113,6 +111,12 @@ func Rungs() []Subject {
 	return all
 }
 
+// Rung is the row's, without a name where it isn't the ladder's.
+func (r Row) Rung() ladder.Rung {
+	rung, _ := ladder.Find(r.Name())
+	return rung
+}
+
 // Names are those of some subjects.
 func Names(subjects []Subject) (names []string) {
 	for _, subject := range subjects {
@@ -127,14 +131,10 @@ func Select(subjects []Subject, names string) (selected []Subject, err error) {
 	valid, wanted := Names(subjects), strings.Split(names, ",")
 	for i, name := range wanted {
 		wanted[i] = strings.TrimSpace(name)
-		switch near := ladder.Near(wanted[i], valid); {
-		case wanted[i] == "":
+		if wanted[i] == "" {
 			return nil, fmt.Errorf("%q: one of the names is empty", names)
-		case slices.Contains(valid, wanted[i]):
-		case near != "":
-			return nil, fmt.Errorf("%q: did you mean %s?", wanted[i], near)
-		default:
-			return nil, fmt.Errorf("%q: no row has such a name", wanted[i])
+		} else if !slices.Contains(valid, wanted[i]) {
+			return nil, terminal.Unknown("row", wanted[i], valid)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(subjects), func(s Subject) bool {

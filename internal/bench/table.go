@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 // Layout renders rows as text, one after the other, so that a row can be shown as soon as
@@ -76,7 +76,7 @@ func (t Layout) Row(r Row) string {
 	figures, _ := t.columns(r)
 	text := t.line(name, figures, Figure.show)
 	for _, note := range r.notes {
-		text += "  " + note + "\n"
+		text += "  " + strings.Join(terminal.Wrap(note, max(t.Width, 79)-2, 2), "\n  ") + "\n"
 	}
 	return text
 }
@@ -87,7 +87,7 @@ func (t Layout) Legend() string {
 	shown, leftOut := t.columns(RowOf(nil))
 	for _, f := range shown {
 		if f.Legend != "" {
-			text += wrapped(f.Legend)
+			text += terminal.Paragraph(f.Legend)
 		}
 	}
 	text += NotMeasured + ": not measured\n"
@@ -97,15 +97,10 @@ func (t Layout) Legend() string {
 			heads = append(heads, strings.TrimSpace(
 				strings.ReplaceAll(f.Column.Top+" "+f.Column.Head, "- ", "")))
 		}
-		text += wrapped("There was no room for: " + strings.Join(heads, ", ") +
+		text += terminal.Paragraph("There was no room for: " + strings.Join(heads, ", ") +
 			". A wider terminal shows them, and so does a pipe.")
 	}
 	return text
-}
-
-// wrapped is a paragraph.
-func wrapped(text string) string {
-	return strings.Join(history.Wrap(text, 79, 0), "\n") + "\n"
 }
 
 // NotMeasured stands where a figure was not measured.

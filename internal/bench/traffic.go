@@ -57,8 +57,7 @@ func authenticate(ctx context.Context, conn net.Conn, password string) error {
 	return conn.SetDeadline(time.Time{})
 }
 
-// sweep looks for the prefix anywhere in a key: a lock may put a word of its own
-// in front.
+// sweep looks for the prefix anywhere in a key: a lock may put a word of its own in front.
 func sweep(ctx context.Context, rdb *redis.Client, prefix string) error {
 	if err := servers.Remove(ctx, rdb, "*"+prefix+"*"); err != nil {
 		return lock.Failed(ctx, "remove the keys *"+prefix+"* from", rdb.Options().Addr, err)
@@ -77,9 +76,8 @@ type Usage struct {
 	Known bool
 }
 
-// Usage asks the nodes of a lock on so many, or all there are; the first one where
-// there is no lock. A server that does not say makes it unknown, and embedded ones
-// don't.
+// Usage asks the nodes of a lock on so many, or all there are; the first one where there is no
+// lock. A server that does not say makes it unknown, and embedded ones don't.
 func (s *Servers) Usage(ctx context.Context, n int) Usage {
 	if s.calls != nil {
 		return Usage{Calls: s.calls(), Known: true}
@@ -121,9 +119,8 @@ func (u Usage) Since(before Usage) Usage {
 	return Usage{u.CPU - before.CPU, u.Calls - before.Calls, u.Known && before.Known}
 }
 
-// traffic counts what the clients of a run send. It sits in the client, so that
-// it counts alike on every server. It sees neither publish/subscribe nor the
-// calls inside scripts.
+// traffic counts what the clients of a run send. It sits in the client, so that it counts alike
+// on every server. It sees neither publish/subscribe nor the calls inside scripts.
 type traffic struct {
 	commands   atomic.Int64
 	roundTrips atomic.Int64

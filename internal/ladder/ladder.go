@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-
 	"github.com/lockladder/lockladder/bronze"
 	"github.com/lockladder/lockladder/diamond"
 	"github.com/lockladder/lockladder/diamond/fenced"
@@ -17,6 +15,7 @@ import (
 	"github.com/lockladder/lockladder/gold"
 	"github.com/lockladder/lockladder/gold/script"
 	"github.com/lockladder/lockladder/internal/flaws"
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/platinum"
 	"github.com/lockladder/lockladder/redlock"
@@ -91,7 +90,7 @@ var Rungs = complete([]Rung{
 		Name:    "silver",
 		Arc:     Safety,
 		Parent:  "bronze",
-		Idea:    "PEXPIRE after SETNX: a lease, one command too late",
+		Idea:    "PEXPIRE after SETNX: the lock has a lease",
 		Build:   lock.On(silver.New),
 		Changes: []string{"Lock.TryLock"},
 	},
@@ -271,22 +270,6 @@ func (r Rung) Page() string {
 	return "docs/" + r.Short() + ".md"
 }
 
-// Near are up to three of the names that are near a wrong one: one letter in three differs,
-// or a part of the name was typed.
-func Near(wrong string, names []string) string {
-	far := map[string]int{}
-	for _, name := range names {
-		if !strings.Contains(name, wrong) {
-			far[name] = levenshtein.ComputeDistance(wrong, name)
-		}
-	}
-	near := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return far[name]*3 > len(wrong)
-	})
-	slices.SortStableFunc(near, func(a, b string) int { return far[a] - far[b] })
-	return strings.Join(near[:min(3, len(near))], ", ")
-}
-
 // Find returns the rung of that name. Its error says which names are near, or lists all.
 func Find(name string) (Rung, error) {
 	var names []string
@@ -296,9 +279,5 @@ func Find(name string) (Rung, error) {
 		}
 		names = append(names, rung.Name)
 	}
-	if near := Near(name, names); near != "" {
-		return Rung{}, fmt.Errorf("there is no rung %q, did you mean %s?", name, near)
-	}
-	return Rung{}, fmt.Errorf("there is no rung %q, the rungs are %s",
-		name, strings.Join(names, ", "))
+	return Rung{}, terminal.Unknown("rung", name, names)
 }

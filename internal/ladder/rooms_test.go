@@ -25,6 +25,7 @@ import (
 var rings = []string{
 	"lock",
 	"rungs",
+	"internal/terminal",
 	"internal/flaws internal/lab internal/servers/process internal/servers/proxy",
 	"internal/servers internal/site/recording scenarios/protocol",
 	"internal/ladder scenarios scenarios/explore",

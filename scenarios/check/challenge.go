@@ -8,7 +8,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/scenarios"
 	"github.com/lockladder/lockladder/scenarios/protocol"
 )
@@ -16,8 +18,7 @@ import (
 // challenges is the page with the tasks and their hints, in a checkout.
 const challenges = "docs/challenges.md"
 
-// readChallenge is the task of a challenge and its hints. Outside of a checkout there are
-// none.
+// readChallenge is the task of a challenge and its hints. Outside of a checkout there are none.
 func readChallenge(n int) (task string, hints []string) {
 	page, err := inCheckout(challenges)
 	if err != nil {
@@ -55,11 +56,24 @@ func (o orders) tell() error {
 	if task == "" {
 		return fmt.Errorf("%s isn't here: run this in a checkout of the module", challenges)
 	}
-	fmt.Printf("Challenge %d: %s\n", o.challenge, task)
+	text := fmt.Sprintf("Challenge %d: %s\n", o.challenge, task)
 	for i := range o.hint {
-		fmt.Printf("\nHint %d: %s\n", i+1, hints[i])
+		text += fmt.Sprintf("\nHint %d: %s\n", i+1, hints[i])
 	}
+	fmt.Print(fitting(text))
 	return nil
+}
+
+// fitting is a page's text in lines of 80 columns.
+func fitting(text string) string {
+	text = regexp.MustCompile(`(\S)\n([^\s-])`).ReplaceAllString(text, "$1 $2")
+	lines := strings.Split(strings.ReplaceAll(text, "\n\n\n", "\n\n"), "\n")
+	for i, line := range lines {
+		if utf8.RuneCountInString(line) > 79 {
+			lines[i] = strings.Join(terminal.Wrap(line, 79, 2*strings.Count(line[:1], "-")), "\n")
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // answer prints whether the lock has passed its challenge, and if not, the first scenario
@@ -82,8 +96,8 @@ func (c *checking) answer() {
 	} else {
 		c.shows(missing[0])
 	}
-	fmt.Fprintf(c.out, "\nChallenge %d isn't passed yet. What fails: %s.\n", c.challenge,
-		cmp.Or(strings.Join(missing, ", "), "a scenario ends without a verdict"))
+	fmt.Fprint(c.out, "\n", terminal.Paragraph(fmt.Sprintf("Challenge %d isn't passed yet. What fails: %s.",
+		c.challenge, cmp.Or(strings.Join(missing, ", "), "a scenario ends without a verdict"))))
 	c.hints(cmp.Or(challenge.Open(c.results), c.challenge))
 }
 
@@ -100,8 +114,8 @@ func (c *checking) unfit(err error) int {
 func (c *checking) hints(challenge int) {
 	_, hints := readChallenge(challenge)
 	if n := max(c.hint, 1); n <= len(hints) {
-		fmt.Fprintf(c.out, "\nHint %d of %d for challenge %d: %s\n", n, len(hints), challenge,
-			hints[n-1])
+		fmt.Fprint(c.out, fitting(fmt.Sprintf("\nHint %d of %d for challenge %d: %s\n", n, len(hints),
+			challenge, hints[n-1])))
 		if n < len(hints) {
 			fmt.Fprintf(c.out, "The next one comes with -hint %d.\n", n+1)
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 	"github.com/lockladder/lockladder/scenarios/protocol"
@@ -115,7 +116,7 @@ func (c *checking) hear(scenario string, results []scenarios.Result, err error) 
 		c.results = append(c.results, r)
 	}
 	if err != nil {
-		c.failed = append(c.failed, protocol.InWords(fmt.Sprintf("%s: %v", scenario, err)))
+		c.failed = append(c.failed, protocol.InWords(terminal.Keys(fmt.Sprintf("%s: %v", scenario, err))))
 	}
 	if c.json {
 		return
@@ -193,15 +194,16 @@ func (c *checking) print(took time.Duration) {
 	}
 	fmt.Fprintf(c.out, "\n%-24s %-22s %s\n", "scenario", "invariant", "verdict")
 	for _, r := range c.results {
-		fmt.Fprintf(c.out, "%-24s %-22s %s\n", r.Scenario, r.Invariant, c.verdict(r))
+		fmt.Fprintf(c.out, "%-24s %-22s %s\n", r.Scenario, r.Invariant,
+			strings.Replace(c.verdict(r), ": ", ":\n    ", 1))
 	}
-	fmt.Fprintf(c.out, "\n%s; %v\n", c.summary(), took.Round(time.Second))
+	lines := []string{fmt.Sprintf("%s; %v", c.summary(), took.Round(time.Second))}
 	if c.only == nil {
-		fmt.Fprintln(c.out, "random worlds aren't played: a program has no virtual time,"+
-			" see docs/swarm.md")
+		lines = append(lines, "random worlds aren't played: a program has no virtual time, see docs/swarm.md")
 	}
-	for _, line := range append(c.unlikeDeclared(), c.withoutVerdict()...) {
-		fmt.Fprintln(c.out, line)
+	fmt.Fprintln(c.out)
+	for _, line := range slices.Concat(lines, c.unlikeDeclared(), c.withoutVerdict()) {
+		fmt.Fprintln(c.out, strings.Join(terminal.Wrap(line, 79, 2), "\n"))
 	}
 	if g := c.grade(); g != nil {
 		fmt.Fprintf(c.out, "\n%s\n", g)

@@ -9,8 +9,8 @@ import (
 	"os"
 	"regexp"
 
-	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/site/recording"
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -35,13 +35,9 @@ type orders struct {
 	chance   []lock.Flaw // what breaks in some runs
 }
 
-// unread is what the flag package says of a number that it can't read.
-var unread = regexp.MustCompile(`^(invalid value .* for flag -\S+: )parse error$`)
-
 // parse reads the command line. Its errors are one line.
 func parse(args []string, log io.Writer) (o orders, err error) {
 	flags := flag.NewFlagSet("check", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.redis, "redis", "", `"auto" starts Redis servers, and`+
 		" `host:port`, or redis://user:password@host:port, uses somebody's; several"+
 		" are separated by commas")
@@ -60,15 +56,12 @@ func parse(args []string, log io.Writer) (o orders, err error) {
 	flags.IntVar(&o.challenge, "challenge", 0, "the `number` of a challenge of"+
 		" docs/challenges.md: print it, or say whether PROGRAM passes it")
 	flags.IntVar(&o.hint, "hint", 0, "the `number` of the challenge's hint to show, from 1 to 3")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(log, "usage: go run ./scenarios/check -redis auto [flags] -- PROGRAM [ARGUMENTS]\n\n"+
-			"Runs all scenarios against the lock in PROGRAM, see"+
-			" docs/any-language.md.\n\n")
-		history.Help(log, flags)
+	err = terminal.Parse(flags, args, "usage: go run ./scenarios/check -redis auto [flags] -- PROGRAM"+
+		" [ARGUMENTS]\n\nRuns all scenarios against the lock in PROGRAM, see docs/any-language.md.\n\n", log)
+	if errors.Is(err, flag.ErrHelp) {
 		return o, err
 	} else if err != nil {
-		return o, errors.New(unread.ReplaceAllString(err.Error(),
-			"${1}it must be a whole number, such as 4") + " (-help lists the flags)")
+		return o, fmt.Errorf("%w (-help lists the flags)", err)
 	}
 	o.program = flags.Args()
 	if o.serve != "" {
@@ -105,8 +98,8 @@ func parse(args []string, log io.Writer) (o orders, err error) {
 			}
 		}
 		if o.only == nil {
-			return o, fmt.Errorf("-run %q matches no scenario; docs/matrix.md lists them",
-				o.run)
+			_, err := scenarios.Find(o.run)
+			return o, fmt.Errorf("-run matches nothing that docs/matrix.md lists: %w", err)
 		}
 	}
 	if o.flaws != "" {

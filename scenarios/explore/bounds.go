@@ -15,8 +15,7 @@ const (
 	attempts = 5 // of a client, when the bounds do not say
 )
 
-// Program is what client A does; the other clients lock once. With Wait all do the
-// same.
+// Program is what client A does; the other clients lock once. With Wait all do the same.
 type Program string
 
 // The programs. Under the lock a client reads a counter in a storage that checks
@@ -76,9 +75,8 @@ type Bounds struct {
 	// Keys tells which keys stand for the lock, when it is not Env.Key itself.
 	Keys func(key string) []string
 
-	// Readers names a sorted set whose members are the readers of a
-	// lock.ReadWrite, each with the end of its lease, in milliseconds, as its
-	// score.
+	// Readers names a sorted set whose members are the readers of a lock.ReadWrite, each with
+	// the end of its lease, in milliseconds, as its score.
 	Readers func(key string) string
 
 	// Turn names the key that keeps a free lock for one waiter, whose owner id is
@@ -112,8 +110,7 @@ func (b *Bounds) adversary() []limit {
 func (b *Bounds) fill() error {
 	for field, bound := range reflect.ValueOf(*b).Fields() {
 		if bound.CanInt() && bound.Int() < 0 {
-			return fmt.Errorf("the bound %s is %d, it must not be negative",
-				field.Name, bound.Int())
+			return fmt.Errorf("the bound %s is %d, it must not be negative", field.Name, bound.Int())
 		}
 	}
 	for value, standard := range map[*int]int{&b.Clients: 2, &b.Owners: 1, &b.Nodes: 1,
@@ -133,9 +130,8 @@ func (b *Bounds) fill() error {
 		if !slices.Contains(Programs, program) {
 			return fmt.Errorf("there is no program %q, the programs are %s", program, Programs)
 		}
-		// The other programs ask what a command did to the grant of one owner, and
-		// whether the lock has changed since that owner saw it. Both are known for
-		// the process only.
+		// The other programs ask what a command did to the grant of one owner, and whether the
+		// lock has changed since that owner saw it. Both are known for the process only.
 		if b.Owners > 1 && program != Wait {
 			return fmt.Errorf("%d owners, and the program %q: several owners need"+
 				" the program %q", b.Owners, program, Wait)

@@ -95,8 +95,7 @@ func (c *client) foundOwn() bool { return c.control.majority(c.owned) }
 // grant from a majority of the nodes, before its lease was over.
 func (c *client) freedOwn() bool { return c.control.majority(c.freed) }
 
-// wasRefused takes the state of the nodes that the refused call did not ask as
-// seen.
+// wasRefused takes the state of the nodes that the refused call did not ask as seen.
 func (c *client) wasRefused() {
 	for i := range c.seen {
 		if c.asked&(1<<i) == 0 {

@@ -106,10 +106,9 @@ func (c *controller) moveToLeaseEnd(meanwhile func()) {
 	}
 }
 
-// moveToArrival moves the clock to when a timer makes a living, waking client
-// send or do something, if that is before the next lease ends and within two
-// leases. It is false when there was no such thing; then the run is over,
-// because the clock has moved all the same.
+// moveToArrival moves the clock to when a timer makes a living, waking client send or do
+// something, if that is before the next lease ends and within two leases. It is false when
+// there was no such thing; then the run is over, because the clock has moved all the same.
 func (c *controller) moveToArrival() bool {
 	before := c.arrivals()
 	timer := time.NewTimer(c.horizon() - c.world.Now() - 1)

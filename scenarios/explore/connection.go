@@ -39,8 +39,7 @@ func (k *conn) Refuse(args []string) string {
 }
 
 // busy is an error that any command may be answered with, and then it has done nothing.
-const busy = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or" +
-	" SHUTDOWN NOSAVE."
+const busy = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
 
 func (k *conn) Command(args []string) bool {
 	c, n := k.client, k.Port.Index
@@ -63,9 +62,8 @@ func (k *conn) Command(args []string) bool {
 		k.Names.Learn(args) // the walk begins with scripts that the nodes know
 		return k.Write(k.Server.Execute(args))
 	}
-	// A request that has left its client arrives even when that has died.
-	// Time stands still while commands are sent, so a grant that this one makes
-	// began only now.
+	// A request that has left its client arrives even when that has died. Time stands still
+	// while commands are sent, so a grant that this one makes began only now.
 	owned := c.owns(n, c.name)
 	p.describe()
 	reply := "-" + busy + "\r\n"
@@ -98,8 +96,7 @@ func (k *conn) Command(args []string) bool {
 // ask lets the node execute a command, see node.Scripts: scripts cost the most time.
 func (k *conn) ask(args []string) string {
 	c := k.control
-	return c.scripts.Execute(k.Port.Node.(*node.Embedded), c.world.Now(), args,
-		k.Server.Execute)
+	return c.scripts.Execute(k.Port.Node.(*node.Embedded), c.world.Now(), args, k.Server.Execute)
 }
 
 func (k *conn) Answer(reply string) bool { return k.Write(reply) }
@@ -117,8 +114,7 @@ func (k *conn) Message(message node.Pushed, text string) bool {
 	case f.drop, k.Gone():
 		return true
 	}
-	k.Log.Add(&history.Entry{Client: k.client.Name, Node: k.Port.Index,
-		Text: text})
+	k.Log.Add(&history.Entry{Client: k.client.Name, Node: k.Port.Index, Text: text})
 	return k.Write(message.Frame)
 }
 

@@ -17,10 +17,9 @@ import (
 	"github.com/lockladder/lockladder/internal/lab/order"
 )
 
-// controller is the order of an explorer's world: every command on its way to a
-// node and every reply on its way back waits until the run lets it arrive, and
-// time stands still until the run moves it. One world is used for many runs, one
-// after the other.
+// controller is the order of an explorer's world: every command on its way to a node and every
+// reply on its way back waits until the run lets it arrive, and time stands still until the run
+// moves it. One world is used for many runs, one after the other.
 type controller struct {
 	order.Bubble
 	world   *lab.World
@@ -113,8 +112,7 @@ func (c *controller) server(node int) *miniredis.Miniredis {
 	return c.world.Node(node).Embedded().Server()
 }
 
-// serverTime is what the servers' clocks say: the same at the same moment of every
-// run.
+// serverTime is what the servers' clocks say: the same at the same moment of every run.
 func (c *controller) serverTime() time.Time {
 	return c.epoch.Add(time.Since(c.world.Log().Start))
 }

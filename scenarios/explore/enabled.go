@@ -68,11 +68,10 @@ func (r *run) enabled() []action {
 	return append(actions, r.clock()...)
 }
 
-// clock are the moves of the clock, and the stops of a process that come right
-// before one. A process that has stopped does what it does when its messages
-// take long, but for one thing: it has been told nothing meanwhile. So only those
-// stop who believe they hold a lock that would tell them, and only right before
-// the clock moves.
+// clock are the moves of the clock, and the stops of a process that come right before one. A
+// process that has stopped does what it does when its messages take long, but for one thing: it
+// has been told nothing meanwhile. So only those stop who believe they hold a lock that would
+// tell them, and only right before the clock moves.
 func (r *run) clock() []action {
 	if !slices.ContainsFunc(r.players, func(p *player) bool {
 		return !p.Dead() && !p.done
@@ -97,8 +96,7 @@ func (r *run) clock() []action {
 	return actions
 }
 
-// told says whether the player believes to hold a lock that would tell it of a
-// loss.
+// told says whether the player believes to hold a lock that would tell it of a loss.
 func told(p *player) bool {
 	_, ok := p.lock.(lock.LossNotifier)
 	return ok && p.holding != nil && p.depth+p.reads > 0

@@ -1,20 +1,18 @@
 // Package explore covers every schedule of a lock's real code, within bounds.
 //
-// A few clients lock, read a counter in a storage, write it back, and unlock. All
-// that they send, and all that they are answered, waits until the explorer lets it
-// arrive; the clock stands still until the explorer moves it. It tries every
-// order: of commands, replies and requests to the storage, of leases that end,
-// clients that die, replies that are lost and processes that stop. For each
-// invariant it finds the cheapest schedule that breaks it, with the least bad luck
-// and then the fewest steps, or it says how many schedules it has exhausted without
-// one.
+// A few clients lock, read a counter in a storage, write it back, and unlock. All that they
+// send, and all that they are answered, waits until the explorer lets it arrive; the clock
+// stands still until the explorer moves it. It tries every order: of commands, replies and
+// requests to the storage, of leases that end, clients that die, replies that are lost and
+// processes that stop. For each invariant it finds the cheapest schedule that breaks it, with
+// the least bad luck and then the fewest steps, or it says how many schedules it has exhausted
+// without one.
 //
-// Each run is the lock's code from its first command on, with a real driver, against
-// Redis in the same process, in virtual time. Most schedules need no run. Two runs
-// that reach the same state go on in the same way, so one of them is enough; the state
-// of a client is the list of the answers it got, and when. And an answer to one client
-// has the same effect whatever the others are doing.
-// docs/explorer.md explains how to read the output.
+// Each run is the lock's code from its first command on, with a real driver, against Redis in
+// the same process, in virtual time. Most schedules need no run. Two runs that reach the same
+// state go on in the same way, so one of them is enough; the state of a client is the list of
+// the answers it got, and when. And an answer to one client has the same effect whatever the
+// others are doing. docs/explorer.md explains how to read the output.
 package explore
 
 import (
@@ -27,13 +25,12 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Run walks every schedule of the locks that build makes, within the bounds. It
-// reports, and doesn't judge: the invariants that the schedules break are in the report,
-// and it is for the test to fail because of them. Run itself fails the test only when
-// there is nothing to report: when bounds make no sense, the graphs can't be recorded, the
-// lock can't be built, panics, leaks, is never granted, sets none of the keys that stand
-// for it, or does not do the same thing twice. With go test's -v it logs now and then how
-// far it has come.
+// Run walks every schedule of the locks that build makes, within the bounds. It reports, and
+// doesn't judge: the invariants that the schedules break are in the report, and it is for the
+// test to fail because of them. Run itself fails the test only when there is nothing to report:
+// when bounds make no sense, the graphs can't be recorded, the lock can't be built, panics,
+// leaks, is never granted, sets none of the keys that stand for it, or does not do the same
+// thing twice. With go test's -v it logs now and then how far it has come.
 func Run(t *testing.T, build lock.Build, bounds Bounds, options ...Option) Report {
 	t.Helper()
 	report, err := recorded(t, build, bounds, options...)

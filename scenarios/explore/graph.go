@@ -129,8 +129,7 @@ type way struct {
 	line         string // of the lock's code, that has sent the command
 }
 
-// local is an action of one client in a state, without what the state has of the other
-// clients.
+// local is an action of one client in a state, without what the state has of the other clients.
 type local struct {
 	rest, client int32 // parts of the state's key, by their numbers
 	action       action

@@ -100,8 +100,7 @@ func (c *controller) onTheWay() []*flight {
 		p.describe()
 	}
 	slices.SortStableFunc(waiting, func(a, b *flight) int {
-		// Which of two goroutines came first is chance. Messages come from others'
-		// acts.
+		// Which of two goroutines came first is chance. Messages come from others' acts.
 		return cmp.Or(cmp.Compare(a.conn.client.Name, b.conn.client.Name),
 			cmp.Compare(a.conn.Port.Index, b.conn.Port.Index),
 			a.sent.Compare(b.sent),
@@ -156,6 +155,5 @@ func (c *controller) loseMessage(f *flight, breaks bool) {
 
 // note records what happens to something on its way.
 func (c *controller) note(f *flight, text string) {
-	c.world.Log().Add(&history.Entry{Client: f.conn.client.Name, Node: f.conn.Port.Index,
-		Text: text})
+	c.world.Log().Add(&history.Entry{Client: f.conn.client.Name, Node: f.conn.Port.Index, Text: text})
 }

@@ -27,8 +27,7 @@ const (
 	// the write before it.
 	LostUpdate = Invariant(history.LostUpdate)
 
-	// SelfDeadlock: a client waits for a grant of its own, and nothing of it is
-	// on its way.
+	// SelfDeadlock: a client waits for a grant of its own, and nothing of it is on its way.
 	SelfDeadlock Invariant = "self-deadlock"
 
 	// StaleWrite: the storage has accepted a write although a later holder had

@@ -23,8 +23,7 @@ func (r *run) broken() []Breach {
 				" its lock, and no lease ends it"})
 		case !p.Dead() && p.waiting && (p.ownsLock() || p.ownsName(key)):
 			// Only it asks for the other name, so its lock can only be in its own way.
-			broken = append(broken, Breach{SelfDeadlock, p.owner + " waits for its" +
-				" own lock"})
+			broken = append(broken, Breach{SelfDeadlock, p.owner + " waits for its own lock"})
 		}
 	}
 	return append(broken, r.lostWakeUps()...)
@@ -93,10 +92,9 @@ func (r *run) waiters() []*player {
 	return waiters
 }
 
-// waitForTimers are those of them that no message is due to: the lock was freed by
-// the end of a lease; the waiter was not refused, but granted too late; a message
-// got lost without anybody's notice; or the lock is kept for another process's
-// turn. Their timers must wake them.
+// waitForTimers are those of them that no message is due to: the lock was freed by the end of a
+// lease; the waiter was not refused, but granted too late; a message got lost without anybody's
+// notice; or the lock is kept for another process's turn. Their timers must wake them.
 func (r *run) waitForTimers() []*player {
 	return slices.DeleteFunc(r.waiters(), func(p *player) bool {
 		asked := p.refused || len(p.players) > 1
@@ -121,12 +119,10 @@ func (r *run) turn() (owner string, kept bool, left time.Duration) {
 // turnOfAnother says whether a free lock is kept for another process for a while.
 func (r *run) turnOfAnother(p *player) bool {
 	owner, _, left := r.turn()
-	return left > 0 && !slices.ContainsFunc(p.players,
-		func(p *player) bool { return p.owner == owner })
+	return left > 0 && !slices.ContainsFunc(p.players, func(p *player) bool { return p.owner == owner })
 }
 
-// lostWakeUps are the waiters that nothing will wake, but for timers that do not
-// count.
+// lostWakeUps are the waiters that nothing will wake, but for timers that do not count.
 func (r *run) lostWakeUps() []Breach {
 	var broken []Breach
 	excused := r.waitForTimers()

@@ -21,9 +21,8 @@ func (r *run) key() stateKey {
 	return k
 }
 
-// rest stands for what is no client's: the clock, what the nodes hold and until when,
-// whose grants they are, the storage, who believes to hold the lock, and what the
-// adversary has done.
+// rest stands for what is no client's: the clock, what the nodes hold and until when, whose
+// grants they are, the storage, who believes to hold the lock, and what the adversary has done.
 func (r *run) rest() part {
 	log := r.world.Log()
 	b := append(words(make([]byte, 0, 1024), log.Now()), '\n')
@@ -139,8 +138,7 @@ func (c *controller) exact(args []string) string {
 	return string(b)
 }
 
-// exactly appends a value like that. The names of random words stand without
-// quotes.
+// exactly appends a value like that. The names of random words stand without quotes.
 func (c *controller) exactly(b []byte, value any) []byte {
 	switch v := value.(type) {
 	case nil:
@@ -236,8 +234,7 @@ func (c *controller) dump(b []byte, node int) []byte {
 			b = words(b, bare("never the same"), c.Passed())
 		}
 		if g := log.Grants[place(node, key)]; g != nil {
-			b = words(b, bare("of"), bare(g.Owner), bare("since"),
-				g.Since.Sub(log.Start))
+			b = words(b, bare("of"), bare(g.Owner), bare("since"), g.Since.Sub(log.Start))
 		}
 		b = append(b, '\n')
 	}

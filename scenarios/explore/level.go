@@ -34,8 +34,7 @@ func record(t *testing.T, dir string, found Report) error {
 		if err := file.Write(name); err != nil {
 			return fmt.Errorf("record the graph: %w", err)
 		}
-		t.Logf("the graph is in %s: go run ./docs -open plays it, in a checkout of Lock"+
-			" Ladder", name)
+		t.Logf("the graph is in %s: go run ./docs -open plays it, in a checkout of Lock Ladder", name)
 	}
 	return nil
 }
@@ -81,8 +80,7 @@ func (r Report) level(lock string, walk Walk) *recording.Graph {
 					mask |= 1 << (len(g.Goals) + i)
 				}
 			}
-			edges = append(edges, texts.Index(e.action.write(r.Bounds.Nodes)),
-				numbers[e.to], mask)
+			edges = append(edges, texts.Index(e.action.write(r.Bounds.Nodes)), numbers[e.to], mask)
 		}
 		g.Edges = append(g.Edges, edges)
 	}

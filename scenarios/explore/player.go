@@ -103,8 +103,7 @@ func (p *player) ask(name string, try func(context.Context) (bool, error),
 			if attempt+1 < p.run.bounds.Attempts {
 				p.awaitChange()
 			} else if name == "TryLock" && p.ownsLock() && !p.run.underWay(p.client) {
-				p.run.breaks(SelfDeadlock, "%s is refused by its own lock",
-					p.owner)
+				p.run.breaks(SelfDeadlock, "%s is refused by its own lock", p.owner)
 			}
 		}
 	}
@@ -168,8 +167,7 @@ func (p *player) granted(how string) {
 func (p *player) rises(how string) {
 	token := lab.Token(p.lock)
 	if p.token > 0 && token <= p.token {
-		p.run.breaks(FalseSuccess, "%s's %s, with the token %d after %d", p.owner, how,
-			token, p.token)
+		p.run.breaks(FalseSuccess, "%s's %s, with the token %d after %d", p.owner, how, token, p.token)
 	}
 	p.token = token
 }
@@ -178,8 +176,7 @@ func (p *player) rises(how string) {
 func (p *player) claims(how string) {
 	p.note("%s", how)
 	if !p.ownsLock() {
-		p.run.breaks(FalseSuccess, "%s's %s, and the servers do not have its lock",
-			p.owner, how)
+		p.run.breaks(FalseSuccess, "%s's %s, and the servers do not have its lock", p.owner, how)
 	}
 }
 
@@ -198,8 +195,7 @@ func (p *player) underOther(do func()) {
 // frees judges what the release of the lock returned that the calls are about.
 func (p *player) frees(err error) {
 	if err == nil && !p.freedOwn() {
-		p.run.breaks(FalseSuccess, "%s's Unlock returns nil, and it freed no"+
-			" lock of its own", p.owner)
+		p.run.breaks(FalseSuccess, "%s's Unlock returns nil, and it freed no lock of its own", p.owner)
 	}
 }
 
@@ -217,8 +213,7 @@ func (p *player) refusedBy(name string, err error) {
 		f.refusal = fmt.Sprintf("%s's %s returned %v", p.owner, name, err)
 	}
 	if err == nil && p.commands.Load() == 0 && len(p.players) == 1 {
-		p.run.hides("%s's %s returned false before %[1]s had sent anything", p.owner,
-			name)
+		p.run.hides("%s's %s returned false before %[1]s had sent anything", p.owner, name)
 	}
 }
 
@@ -295,9 +290,8 @@ func (p *player) releaseRead() {
 	p.leave("RUnlock", p.lock.(lock.ReadWrite).RUnlock, p.reads)
 }
 
-// keptOwn says whether the servers had the client's grant when its inner Unlock looked. A
-// lock that counts its levels in the process sends nothing: what the servers have now
-// counts then.
+// keptOwn says whether the servers had the client's grant when its inner Unlock looked. A lock
+// that counts its levels in the process sends nothing: what the servers have now counts then.
 func (p *player) keptOwn() bool {
 	return p.asked != 0 && p.foundOwn() || p.asked == 0 && p.ownsLock()
 }

@@ -14,13 +14,12 @@ type Replayed struct {
 	Broken   []Breach // in their order
 }
 
-// Replay takes one schedule, as a Failure has it: the program, how often clients
-// ask if that is not as usual, a colon, and the actions, separated by spaces.
-// Without a program it is the first one. It fails the test when an action is not
-// possible where it stands. The bounds need to say no more than how many nodes
-// there are, and what Run must be told about the lock: a schedule has as many clients
-// as it names, unless the bounds have more, and is not held to a budget. A schedule with
-// an R needs as many as Run had, because the timer may be any client's.
+// Replay takes one schedule, as a Failure has it: the program, how often clients ask if that is
+// not as usual, a colon, and the actions, separated by spaces. Without a program it is the
+// first one. It fails the test when an action is not possible where it stands. The bounds need
+// to say no more than how many nodes there are, and what Run must be told about the lock: a
+// schedule has as many clients as it names, unless the bounds have more, and is not held to a
+// budget. A schedule with an R needs as many as Run had, because the timer may be any client's.
 func Replay(t *testing.T, build lock.Build, bounds Bounds,
 	schedule string) Replayed {
 	t.Helper()

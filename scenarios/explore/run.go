@@ -13,9 +13,8 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// The explorer's own words: a *run* takes *actions*, one after the other, in a
-// world; *players* are its clients with their programs. A *walk* makes runs until
-// it has seen every state.
+// The explorer's own words: a *run* takes *actions*, one after the other, in a world; *players*
+// are its clients with their programs. A *walk* makes runs until it has seen every state.
 
 // run is one schedule under way, or the one after it: everything in it is made
 // anew but the world.
@@ -212,8 +211,7 @@ func (r *run) breaks(invariant Invariant, format string, args ...any) {
 	r.world.Report(string(invariant), format, args...)
 }
 
-// underWay says whether a command of a client has not reached its node
-// yet.
+// underWay says whether a command of a client has not reached its node yet.
 func (r *run) underWay(of *client) bool {
 	return slices.ContainsFunc(r.control.onTheWay(), func(f *flight) bool {
 		return f.conn.client == of && f.kind == aRequest && (!f.stray() ||

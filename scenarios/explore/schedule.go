@@ -44,14 +44,12 @@ func (a action) adversary() bool {
 // moves says whether the action moves the clock, and so is no client's.
 func (a action) moves() bool { return a.sign == leaseUp || a.sign == timer }
 
-// travels says whether the action is about something on its way between a client
-// and a node.
+// travels says whether the action is about something on its way between a client and a node.
 func (a action) travels() bool { return strings.IndexByte("><~!?/-e", a.sign) >= 0 }
 
-// comes says whether an action is about what a client is told: a reply, a message, an
-// answer of the storage, the loss of one of them, the end of its context, or its death. No
-// other client notices. A command is no such action: others may listen to what it
-// publishes.
+// comes says whether an action is about what a client is told: a reply, a message, an answer of
+// the storage, the loss of one of them, the end of its context, or its death. No other client
+// notices. A command is no such action: others may listen to what it publishes.
 func (a action) comes() bool {
 	return strings.IndexByte("<~=!/-gx", a.sign) >= 0
 }
@@ -96,8 +94,7 @@ func write(actions []action, nodes int) string {
 
 // parse reads what write writes.
 func parse(text string) (action, error) {
-	bad := fmt.Errorf("%q is no action: write a client and a sign, such as A> B<"+
-		" A~ A= A! A/ A- A? Ae Ag Ax Az Aw, or E, or R", text)
+	bad := fmt.Errorf("%q is no action, such as A> B< A= Ax or E: docs/explorer.md lists them", text)
 	if text == "E" || text == "R" {
 		return action{sign: text[0]}, nil
 	}
@@ -148,18 +145,15 @@ func read(schedule string) (program Program, attempts int, actions []action,
 		program, schedule = Program(name), rest
 		attempts, err = strconv.Atoi(often)
 		if some && (err != nil || attempts < 1) {
-			return "", 0, nil, fmt.Errorf("%q attempts, write a number, such as"+
-				" once/1", often)
+			return "", 0, nil, fmt.Errorf("%q attempts, write a number, such as once/1", often)
 		}
 	}
 	if !slices.Contains(Programs, program) {
-		return "", 0, nil, fmt.Errorf("there is no program %q, the programs are %s",
-			program, Programs)
+		return "", 0, nil, fmt.Errorf("there is no program %q, the programs are %s", program, Programs)
 	}
 	words := strings.Fields(schedule)
 	if len(words) == 0 {
-		return "", 0, nil, errors.New("the schedule is empty, write actions, such" +
-			" as once: A> A<")
+		return "", 0, nil, errors.New("the schedule is empty, write actions, such as once: A> A<")
 	}
 	for _, word := range words {
 		a, err := parse(word)

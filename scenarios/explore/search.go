@@ -87,10 +87,9 @@ func (w *walker) runs() error {
 func (w *walker) settle(path []action) error {
 	asked := map[*client]int{}
 	for p := w.run.unsure(); p != nil; p = w.run.unsure() {
-		// The answer is kept under the client's history. The run may have come
-		// here with another history than the path has, so that it takes two
-		// times. When that is not enough the path does not have one history: a
-		// token from the clock, for instance.
+		// The answer is kept under the client's history. The run may have come here with
+		// another history than the path has, so that it takes two times. When that is not
+		// enough the path does not have one history: a token from the clock, for instance.
 		if asked[p] == 2 {
 			return w.in(errDiverged)
 		}
@@ -153,8 +152,7 @@ func (w *walker) take(a action) ([]Breach, error) {
 
 // in says in which schedule something went wrong.
 func (w *walker) in(err error) error {
-	return fmt.Errorf("%w, in the schedule %s", err,
-		schedule(w.run.program, w.run.bounds, w.taken))
+	return fmt.Errorf("%w, in the schedule %s", err, schedule(w.run.program, w.run.bounds, w.taken))
 }
 
 // on goes on from the state that the run is in for as long as there is something left
@@ -216,8 +214,7 @@ func (w *walker) visit(from *state, by action, parts []int32) *state {
 // ordered puts breaches in an order that doesn't depend on the way to them.
 func ordered(broken []Breach) []Breach {
 	slices.SortStableFunc(broken, func(a, b Breach) int {
-		return cmp.Or(cmp.Compare(a.Invariant, b.Invariant),
-			cmp.Compare(a.Event, b.Event))
+		return cmp.Or(cmp.Compare(a.Invariant, b.Invariant), cmp.Compare(a.Event, b.Event))
 	})
 	return broken
 }

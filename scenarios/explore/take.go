@@ -10,8 +10,7 @@ import (
 )
 
 // errQuiet says that the clock was to move to a timer, and there was none.
-var errQuiet = errors.New("no client's timer makes it do anything before a lease" +
-	" ends")
+var errQuiet = errors.New("no client's timer makes it do anything before a lease ends")
 
 // take takes an action and returns what it broke. The error is errDiverged when
 // the action is not possible, and errQuiet.
@@ -179,8 +178,7 @@ func (r *run) deliver(p *client, a action) error {
 			r.control.loseMessage(f, a.sign == cut)
 			return nil
 		default:
-			p.remember(fmt.Sprintf("%d %s %s %s", a.node, f.text, f.exact, f.reply()),
-				r.world.Now())
+			p.remember(fmt.Sprintf("%d %s %s %s", a.node, f.text, f.exact, f.reply()), r.world.Now())
 			if r.records && a.sign == reply {
 				p.Note("gets the reply to %s", f.text)
 			}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -116,8 +117,7 @@ func (c *conversation) hear(lines *bufio.Reader) error {
 			longestLine, n, quote(line))
 	}
 	if err != nil && len(line) > 0 {
-		return c.misbehaves("has written a line without an end (line %d): %s", n,
-			quote(line))
+		return c.misbehaves("has written a line without an end (line %d): %s", n, quote(line))
 	}
 	if err != nil {
 		return err // of its output, and in most cases of the program
@@ -165,8 +165,7 @@ func (c *conversation) misbehaves(format string, args ...any) error {
 }
 
 func (c *conversation) misbehavesLocked(format string, args ...any) error {
-	err := fmt.Errorf("%w: %s %s", ErrMisbehaves, c.program.Name(),
-		fmt.Sprintf(format, args...))
+	err := fmt.Errorf("%w: %s %s", ErrMisbehaves, c.program.Name(), fmt.Sprintf(format, args...))
 	if !c.ended && c.err == nil {
 		c.err = err
 		c.program.fail(err)
@@ -273,7 +272,7 @@ func (c *conversation) end() {
 	}
 }
 
-// tail keeps the last line that was written to it and isn't empty.
+// tail keeps the last line that was written to it and says what is wrong.
 type tail struct {
 	mu   sync.Mutex
 	line string
@@ -290,21 +289,28 @@ func (t *tail) Write(b []byte) (int, error) {
 			t.rest = t.rest[max(0, len(t.rest)-longestLine):]
 			return len(b), nil
 		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			t.line = string(line)
+		if !aside.Match(line) && !cause.MatchString(t.line) {
+			t.line = string(bytes.TrimSpace(line))
 		}
 		t.rest = rest
 	}
 }
 
-// last is the last line, quoted and introduced, or nothing.
+// Below the cause of a crash some languages write where it was: in lines that are indented,
+// or after the line that Go's cause begins. go run adds a status.
+var (
+	aside = regexp.MustCompile(`^(\s|$|exit status \d|Node\.js v|note: )`)
+	cause = regexp.MustCompile(`^(panic|fatal error): `)
+)
+
+// last is that line, quoted and introduced, or nothing.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.line == "" {
 		return ""
 	}
-	return "; the last line of its standard error: " + quote([]byte(t.line))
+	return "; its standard error says " + quote([]byte(t.line))
 }
 
 // quote shortens and quotes a line.

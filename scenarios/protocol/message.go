@@ -200,8 +200,7 @@ func errorOf(word string) error {
 }
 
 func allWords() string {
-	return strings.Join([]string{NotHeld, LostBefore, Busy, Upgrade, Deadline, Canceled,
-		Unknown}, ", ")
+	return strings.Join([]string{NotHeld, LostBefore, Busy, Upgrade, Deadline, Canceled, Unknown}, ", ")
 }
 
 // InWords is a text of the scenarios with the protocol's words for Go's errors.

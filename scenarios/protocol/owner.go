@@ -18,8 +18,7 @@ type owner struct {
 	token uint64
 }
 
-// build makes an owner in the program, as a lock with the features that the program
-// offers.
+// build makes an owner in the program, as a lock with the features that the program offers.
 func (c *conversation) build(env lock.Env) (lock.Lock, error) {
 	c.mu.Lock()
 	c.owners++
@@ -39,14 +38,12 @@ func (c *conversation) build(env lock.Env) (lock.Lock, error) {
 	r.Poll = options.LongestPause().Milliseconds()
 	r.NodeTimeout = options.NodeTimeout.Milliseconds()
 	r.FixedLease = options.FixedLease
-	ctx, cancel := context.WithTimeout(context.Background(),
-		c.program.patience.hello)
+	ctx, cancel := context.WithTimeout(context.Background(), c.program.patience.hello)
 	defer cancel()
 	a, err := c.ask(ctx, r)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		err = c.misbehaves("has not answered \"build\" within %v",
-			c.program.patience.hello)
+		err = c.misbehaves("has not answered \"build\" within %v", c.program.patience.hello)
 	case err == nil && a.Type != OK:
 		err = o.unexpected(r, a)
 	}

@@ -192,8 +192,7 @@ func (c *conversation) hello(nodes []Node) (Answer, error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		err = c.misbehaves("says no hello within %v: does it flush its lines?", within)
 	case err == nil && a.Type != Hello:
-		err = c.misbehaves("answers hello with %q, it must answer with"+
-			" \"type\":\"hello\"", a.line)
+		err = c.misbehaves("answers hello with %q, it must answer with \"type\":\"hello\"", a.line)
 	case err == nil && a.Protocol != Version:
 		err = c.misbehaves("speaks version %d of the protocol, this is version %d:"+
 			" %q", a.Protocol, Version, a.line)
@@ -203,8 +202,7 @@ func (c *conversation) hello(nodes []Node) (Answer, error) {
 	}
 	for _, f := range a.Features {
 		if !slices.Contains(Features, f) {
-			return a, c.misbehaves("offers %q, the features are %s", f,
-				strings.Join(Features, ", "))
+			return a, c.misbehaves("offers %q, the features are %s", f, strings.Join(Features, ", "))
 		}
 	}
 	return a, nil

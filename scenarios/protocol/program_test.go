@@ -137,8 +137,12 @@ var programs = map[string]struct {
 	"exits": {func() {
 		fmt.Fprintln(os.Stderr, "no module named mylock")
 		os.Exit(1)
-	}, `has ended (exit status 1); the last line of its standard error: "no module` +
+	}, `has ended (exit status 1); its standard error says "no module` +
 		` named mylock"`},
+	"panics under go run": {func() {
+		fmt.Fprintln(os.Stderr, "panic: no map\n\ngoroutine 1 [running]:\nmain.main()\n\t/lock.go:4\nexit status 2")
+		os.Exit(1)
+	}, `its standard error says "panic: no map"`},
 	"hangs": {answering(polite), `doesn't get a free lock: the program has not` +
 		` answered "try"`},
 	"floods": {func() {
@@ -429,7 +433,6 @@ func TestAWorkloadEndsWithItsContext(t *testing.T) {
 func TestAWorkloadThatIsTooLargeForALineIsRefused(t *testing.T) {
 	t.Parallel()
 	env, _, p := found(t)
-	_, err := p.Sell(t.Context(), env, protocol.Workload{Owners: protocol.MostSections,
-		Turns: 2})
+	_, err := p.Sell(t.Context(), env, protocol.Workload{Owners: protocol.MostSections, Turns: 2})
 	assert.ErrorIs(t, err, lock.ErrInvalid)
 }

@@ -90,8 +90,7 @@ func TestOnlyTheContextOfACallEndsItsWaitForAReply(t *testing.T) {
 	assert.Zero(t, of.WriteTimeout)
 }
 
-// TestTheSchemaHasWhatTheProtocolHas compares names; the schema says what they
-// mean.
+// TestTheSchemaHasWhatTheProtocolHas compares names; the schema says what they mean.
 func TestTheSchemaHasWhatTheProtocolHas(t *testing.T) {
 	text, err := os.ReadFile("protocol.schema.json")
 	require.NoError(t, err)
@@ -124,6 +123,5 @@ func TestTheSchemaHasWhatTheProtocolHas(t *testing.T) {
 	assert.Equal(t, []string{protocol.NotHeld, protocol.LostBefore, protocol.Busy,
 		protocol.Upgrade, protocol.Deadline, protocol.Canceled, protocol.Unknown},
 		answer["error"].Enum)
-	assert.True(t, slices.Contains(schema.Defs["request"].Properties["type"].Enum,
-		protocol.Cancel))
+	assert.True(t, slices.Contains(schema.Defs["request"].Properties["type"].Enum, protocol.Cancel))
 }

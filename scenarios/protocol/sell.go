@@ -16,9 +16,8 @@ import (
 // MostSections is how many critical sections a workload may have: the answer is a line.
 const MostSections = 2000
 
-// Workload is a stock that a program sells by itself, for a benchmark: many owners, and
-// each of them takes the lock, reads the stock, takes one if there is any, and
-// releases.
+// Workload is a stock that a program sells by itself, for a benchmark: many owners, and each of
+// them takes the lock, reads the stock, takes one if there is any, and releases.
 type Workload struct {
 	Stock  string // its key, on the first node
 	Owners int    // they start at one instant

@@ -166,8 +166,7 @@ func (s *server) look(a *Answer) error {
 				Addr: fmt.Sprintf("server-%d:6379", i)}))
 		}
 	}
-	l, err := s.build(lock.Env{Nodes: nodes, Key: "hello", TTL: time.Second,
-		Now: time.Now, Process: s})
+	l, err := s.build(lock.Env{Nodes: nodes, Key: "hello", TTL: time.Second, Now: time.Now, Process: s})
 	if err != nil {
 		return fmt.Errorf("build an owner: %w", err)
 	}

@@ -50,8 +50,7 @@ func (c *conversation) rehearse(ctx context.Context, rdb *redis.Client) error {
 	name := "lockladder:" + uuid.NewString()[:8] + ":try"
 	var owners []lock.Lock
 	for _, key := range []string{name, name, name + ":another"} {
-		l, err := c.build(lock.Env{Nodes: []redis.UniversalClient{rdb}, TTL: tryLease,
-			Key: key})
+		l, err := c.build(lock.Env{Nodes: []redis.UniversalClient{rdb}, TTL: tryLease, Key: key})
 		if err != nil {
 			return err
 		}
@@ -167,8 +166,7 @@ func (c *conversation) leaves() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.lines > lines {
-		return fmt.Errorf("%w: %s writes after the end of its input", ErrMisbehaves,
-			c.program.Name())
+		return fmt.Errorf("%w: %s writes after the end of its input", ErrMisbehaves, c.program.Name())
 	}
 	return nil
 }

@@ -1,6 +1,5 @@
-// Package command is the program around the benchmark: its flags, its table, its
-// files. The repository's bench and the one with the libraries are this program
-// with different locks.
+// Package command is the program around the benchmark: its flags, its table, its files. The
+// repository's bench and the one with the libraries are this program with different locks.
 package command
 
 import (
@@ -18,8 +17,8 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/site/recording"
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 // Exit statuses.
@@ -59,8 +58,7 @@ func (c Command) Main() {
 	os.Exit(c.Run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// Run runs the command until it is through or ctx ends. It returns the exit
-// status.
+// Run runs the command until it is through or ctx ends. It returns the exit status.
 func (c Command) Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := c.parse(args, stdout)
 	if errors.Is(err, flag.ErrHelp) {
@@ -111,7 +109,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 	out := &page{w: stdout, quiet: o.alone()}
 	report := &o.report
 	report.Schema, report.Env = 2, o.environment(ctx)
-	out.text(o.plan.Header + where(report.Env, o.started()) + "\n\n")
+	out.text(o.plan.Header + terminal.Paragraph(where(report.Env, o.started())) + "\n")
 	report.Rows, err = o.tables(ctx, out, stderr)
 	report.Env.Interrupted = errors.Is(err, bench.ErrInterrupted)
 	if err != nil && !report.Env.Interrupted {
@@ -145,7 +143,7 @@ func (o *options) findings() (text string) {
 		text += "\n"
 		for line := range strings.Lines(found) {
 			if !strings.HasPrefix(line, " ") { // not of a table
-				line = strings.Join(history.Wrap(line, 79, 0), "\n") + "\n"
+				line = terminal.Paragraph(line)
 			}
 			text += line
 		}

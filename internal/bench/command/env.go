@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -18,7 +19,11 @@ import (
 // environment is where and how the run is made.
 func (o *options) environment(ctx context.Context) bench.Env {
 	servers := o.servers
+	typed := regexp.MustCompile(`(?m)^(.*[^\w,./:=\n-].*|)$`).ReplaceAllString(strings.Join(os.Args[1:], "\n"), "'$1'")
 	env := bench.Env{
+		Date:          time.Now().Format("2006-01-02 15:04 MST"),
+		Command:       "go run ./bench " + strings.ReplaceAll(typed, "\n", " "),
+		How:           o.plan.Header,
 		Go:            runtime.Version(),
 		OS:            runtime.GOOS,
 		Arch:          runtime.GOARCH,
@@ -64,7 +69,7 @@ func where(env bench.Env, started bool) string {
 	if env.Pinned != nil {
 		machine += fmt.Sprintf(", all on CPU %d", *env.Pinned)
 	}
-	text := fmt.Sprintf("%s; %s %s/%s,\n%s", server, env.Go, env.OS, env.Arch, machine)
+	text := fmt.Sprintf("%s; %s %s/%s, %s", server, env.Go, env.OS, env.Arch, machine)
 	if env.Commit != nil {
 		text += "; commit " + *env.Commit
 	}

@@ -7,14 +7,12 @@ import (
 	"io"
 	"net"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 // options are the flags, checked.
@@ -40,7 +38,6 @@ func (o *options) alone() bool { return o.json == "-" }
 func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 	o := &options{job: &bench.Inventory{Note: c.Note}}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	plan := o.job.Flags(flags)
 	redis := flags.String("redis", "", "real servers: auto starts some, `host:port` uses yours; a lock"+
 		" on several nodes uses up to five, separated by commas (default embedded miniredis)")
@@ -55,12 +52,9 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 		programs = flags.Bool("programs", false, "also measures locks of other languages, "+
 			"in programs of their own; the language is part of such a row")
 	}
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintf(stdout, "%s\n\nusage: go run ./bench [flags]\n\n", c.Intro)
-			history.Help(stdout, flags)
-		}
-		return nil, expected(flags, err)
+	err := terminal.Parse(flags, args, c.Intro+"\n\nusage: go run ./bench [flags]\n\n", stdout)
+	if err != nil {
+		return nil, err
 	}
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
@@ -82,7 +76,6 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 	if err := o.choose(locks, *names); err != nil {
 		return nil, err
 	}
-	var err error
 	if o.plan, err = plan(o.run); err != nil {
 		return nil, err
 	}
@@ -123,7 +116,7 @@ func (o *options) choose(locks []bench.Subject, names string) (err error) {
 	o.run.Subjects = o.job.Subjects(locks)
 	if o.run.Given["rungs"] {
 		if o.run.Subjects, err = bench.Select(o.run.Subjects, names); err != nil {
-			return fmt.Errorf("-rungs %w", err)
+			return fmt.Errorf("-rungs: %w", err)
 		}
 	}
 	return o.leaveOut(func(subject bench.Subject) string {
@@ -132,25 +125,6 @@ func (o *options) choose(locks []bench.Subject, names string) (err error) {
 		}
 		return subject.Unfit
 	})
-}
-
-// unread is what the flag package says of a value that it can't read: not what it
-// expects.
-var unread = regexp.MustCompile(`^(invalid value .* for flag -(\S+): )parse error$`)
-
-// expected adds to such an error what the flag's value should be.
-func expected(flags *flag.FlagSet, err error) error {
-	parts := unread.FindStringSubmatch(err.Error())
-	if parts == nil {
-		return err
-	}
-	form := "a whole number, such as 4"
-	if value, ok := flags.Lookup(parts[2]).Value.(flag.Getter); ok {
-		if _, is := value.Get().(time.Duration); is {
-			form = "a duration, such as 20ms"
-		}
-	}
-	return errors.New(parts[1] + "it must be " + form)
 }
 
 // split splits the addresses that -redis was given.

@@ -26,8 +26,8 @@ func (p *page) text(text string) {
 	}
 }
 
-// terminal returns the file descriptor of w if it is a terminal.
-func terminal(w io.Writer) (fd int, is bool) {
+// descriptor returns the file descriptor of w if it is a terminal.
+func descriptor(w io.Writer) (fd int, is bool) {
 	file, is := w.(*os.File)
 	if !is {
 		return 0, false
@@ -38,7 +38,7 @@ func terminal(w io.Writer) (fd int, is bool) {
 
 // width is how many columns w has, 0 when it is no terminal.
 func width(w io.Writer) int {
-	fd, is := terminal(w)
+	fd, is := descriptor(w)
 	if !is {
 		return 0
 	}
@@ -49,7 +49,7 @@ func width(w io.Writer) int {
 // showProgress keeps a line up to date until stop, which returns when it is gone, if w is
 // a terminal.
 func showProgress(w io.Writer, now func() string) (stop func()) {
-	if _, is := terminal(w); !is {
+	if _, is := descriptor(w); !is {
 		return func() {}
 	}
 	quit, done := make(chan struct{}), make(chan struct{})

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/alicebob/miniredis/v2/proto"
+
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 // Names writes commands and replies as a person would. Scripts have names and
@@ -130,7 +132,7 @@ func (n *Names) alias(client, value string) string {
 		return alias
 	}
 	if len(value) < 16 || strings.Contains(value, n.Key) {
-		return printable(value)
+		return printable(terminal.Keys(value))
 	}
 	n.aliased[client]++
 	n.aliases[value] = fmt.Sprintf("%s#%d", client, n.aliased[client])

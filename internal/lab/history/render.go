@@ -1,18 +1,14 @@
 package history
 
 import (
-	"flag"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
-)
 
-// Columns is how wide a timeline is: with the indent of go test, of a subtest's output,
-// it fits into a terminal of 80.
-const Columns = 68
+	"github.com/lockladder/lockladder/internal/terminal"
+)
 
 // Render writes the timeline up to and including entry last (a negative one:
 // all), and marks the breaks under the entries that show them. What Folds folds is
@@ -56,12 +52,12 @@ func (h *History) printer(entries []*Entry) *printer {
 		p.what = max(p.what, utf8.RuneCountInString(e.what()))
 	}
 	others := len("seconds  ") + p.who + len("    held  believed")
-	p.what = max(len("what"), min(p.what, Columns-others))
+	p.what = max(len("what"), min(p.what, terminal.Columns-others))
 	return p
 }
 
 func (p *printer) line(at, who, what, owner, inside string) {
-	lines := Wrap(what, p.what, 2)
+	lines := terminal.Wrap(what, p.what, 2)
 	text := fmt.Sprintf("%7s  %-*s  %-*s  %-4s  %s", at, p.who, who, p.what, lines[0],
 		owner, inside)
 	p.WriteString(strings.TrimRight(text, " ") + "\n")
@@ -72,42 +68,8 @@ func (p *printer) line(at, who, what, owner, inside string) {
 
 func (p *printer) mark(text string) {
 	indent := len("seconds  ")
-	for _, line := range Wrap("^^^ "+text, Columns-indent, 4) {
+	for _, line := range terminal.Wrap("^^^ "+text, terminal.Columns-indent, 4) {
 		fmt.Fprintf(p, "%*s%s\n", indent, "", line)
-	}
-}
-
-// Wrap breaks a text into lines of so many columns, all but the first of which begin
-// with an indent. A word that is longer than a line is cut.
-func Wrap(text string, columns, indent int) (lines []string) {
-	var line []rune
-	for _, word := range strings.Fields(text) {
-		rest := []rune(word)
-		if len(line) > 0 && len(line)+1+len(rest) > columns {
-			lines, line = append(lines, string(line)), nil
-		} else if len(line) > 0 {
-			line = append(line, ' ')
-		}
-		if line == nil && len(lines) > 0 {
-			line = []rune(strings.Repeat(" ", indent))
-		}
-		for room := columns - len(line); len(rest) > room; room = columns - indent {
-			lines = append(lines, string(append(line, rest[:room]...)))
-			line, rest = []rune(strings.Repeat(" ", indent)), rest[room:]
-		}
-		line = append(line, rest...)
-	}
-	return append(lines, string(line))
-}
-
-// Help prints the flags of a command in lines of 80 columns.
-func Help(w io.Writer, flags *flag.FlagSet) {
-	var b strings.Builder
-	flags.SetOutput(&b)
-	flags.PrintDefaults()
-	for entry := range strings.SplitSeq(strings.TrimPrefix(b.String(), "  -"), "\n  -") {
-		name, text, _ := strings.Cut(entry, "\n")
-		fmt.Fprintf(w, "  -%s\n    \t%s\n", name, strings.Join(Wrap(text, 72, 0), "\n    \t"))
 	}
 }
 

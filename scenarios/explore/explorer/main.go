@@ -1,5 +1,4 @@
-// Command explorer runs the rungs through every schedule within the bounds of
-// docs/explorer.md:
+// Command explorer runs the rungs through every schedule within the bounds of docs/explorer.md:
 //
 //	go run ./scenarios/explore/explorer why platinum
 //	go run ./scenarios/explore/explorer more gold
@@ -19,19 +18,32 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
 )
 
-const usage = `say what is to be explored:
-  explorer why RUNG               the cheapest failing schedules of a rung
-  explorer more RUNG              the same with two names, extra Unlocks, errors
-  explorer replay RUNG SCHEDULE   what a schedule does
-  explorer standard               every rung with one expiry and one crash`
+const usage = `usage: go run ./scenarios/explore/explorer COMMAND
+
+Runs a lock through every order in which the steps of two clients can happen,
+with a few faults, and shows the shortest order (schedule) that breaks it.
+
+  why RUNG              what breaks: a lease that ends, a crash, a lost reply
+  more RUNG             what else breaks: other names, extra Unlocks, errors
+  replay RUNG SCHEDULE  the timeline of one schedule, such as 'once: A> A< E B>'
+  standard              all rungs in turn, each with one lease's end and one crash
+
+Each takes seconds to minutes. docs/explorer.md explains schedules and bounds.
+`
 
 func main() {
+	if slices.Contains([]string{"-h", "-help", "--help", "help"}, strings.Join(os.Args[1:], " ")) {
+		fmt.Print(usage)
+		return
+	}
 	tests, err := asked(os.Args[1:], os.Stdout)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "explorer: %v\n", err)
@@ -44,7 +56,7 @@ func main() {
 func asked(args []string, out io.Writer) ([]testing.InternalTest, error) {
 	words := map[string]int{"why": 2, "more": 2, "replay": 3, "standard": 1}
 	if len(args) == 0 || len(args) != words[args[0]] {
-		return nil, errors.New(usage)
+		return nil, errors.New("say what to explore, such as: why gold (-help lists the commands)")
 	}
 	if args[0] == "standard" {
 		return ofEachRung(out), nil
@@ -81,8 +93,7 @@ func inVirtualTime(tests []testing.InternalTest, told io.Writer) {
 		write.Close() // the end of the tests is nobody's business
 		<-joined
 	}}
-	testing.Main(func(string, string) (bool, error) { return true, nil },
-		append(tests, last), nil, nil)
+	testing.Main(func(string, string) (bool, error) { return true, nil }, append(tests, last), nil, nil)
 }
 
 var logged = regexp.MustCompile(`^ +\w+\.go:\d+: (.*)`)

@@ -92,8 +92,7 @@ func TestTheExplorerFindsTheMutantsOfWaiting(t *testing.T) {
 	top, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	require.NoError(t, err)
 	broken := regexp.MustCompile(`lost wake-up +breaks: .*: (wait: .*)`)
-	table := "| mistake | rung | bounds | breaks | by the schedule |\n" +
-		"|---|---|---|---|---|\n"
+	table := "| mistake | rung | bounds | breaks | by the schedule |\n|---|---|---|---|---|\n"
 	for _, m := range of(func(m wrong.Mutant) bool { return m.Row != "" }) {
 		t.Run(m.Name, func(t *testing.T) {
 			files, err := m.Files(top)

@@ -53,11 +53,10 @@ func standardBounds(rung ladder.Rung) explore.Bounds {
 	return b
 }
 
-// rows are all walks, with two clients and one expiry. The standard ones have one
-// crash, and the pause of a process where the lock tells its holder of a loss. A
-// lock that renews gives up what takes longer than a lease: so there are stray
-// commands. Redlock's clients ask again and again while others do, so they ask
-// twice without a crash and once with one.
+// rows are all walks, with two clients and one expiry. The standard ones have one crash, and
+// the pause of a process where the lock tells its holder of a loss. A lock that renews gives up
+// what takes longer than a lease: so there are stray commands. Redlock's clients ask again and
+// again while others do, so they ask twice without a crash and once with one.
 func rows() []row {
 	var rows []row
 	for _, rung := range ladder.Rungs {
@@ -127,8 +126,7 @@ func moreRows() (rows []row) {
 			if rung.Nodes > 1 {
 				b.Attempts = 1
 			}
-			rows = append(rows, row{rung: rung, bounds: b, quick: i == 1 && rung.Nodes < 2,
-				slow: true})
+			rows = append(rows, row{rung: rung, bounds: b, quick: i == 1 && rung.Nodes < 2, slow: true})
 		}
 	}
 	return rows
@@ -163,8 +161,8 @@ func why(t *testing.T, rung ladder.Rung, rows []row, out io.Writer) {
 		}
 		report := explore.Run(t, rung.Build, row.bounds)
 		walk := report.Walks[0]
-		fmt.Fprintf(out, "  %s, the program %s: %v schedules in %d states\n",
-			report.Bounds, walk.Program, walk.Schedules(), walk.States)
+		fmt.Fprintf(out, "  the program %s, %s:\n    %v schedules in %d states\n",
+			walk.Program, report.Bounds, walk.Schedules(), walk.States)
 		whole.Walks = append(whole.Walks, report.Walks...)
 	}
 	for _, invariant := range asking {
