@@ -110,7 +110,7 @@ func (s *Site) fill(p *page) error {
 		}
 		p.Laboratory = p.Laboratory || s.Program != nil && strings.Contains(body, triedMark)
 		p.Player = p.Laboratory || strings.Contains(body, `<div class="player"`)
-		p.Title, p.Body, p.Document = d.Title(), template.HTML(s.sized(p.File, body)), true
+		p.Title, p.Body, p.Document = d.Title(), template.HTML(s.sized(p.File, body)), p.File != "docs/workshop.md"
 		for i, section := range d.Sections(false) {
 			if i == 0 {
 				p.About = excerpt(section.Text)

@@ -96,23 +96,77 @@
         all('.cards tr').filter(e => e.offsetHeight > innerHeight / 2).forEach(e => wrong.push(e.innerText));
       } },
 
-    { name: 'slides fit the screen and are turned by keys', pages: ['/docs/3-gold.md?slides',
+    { name: 'slides fit the screen and are turned by keys', pages: ['/docs/0-before.md?slides', '/docs/3-gold.md?slides',
       '/docs/7-fenced.md?slides', '/docs/8-redlock.md?slides', '/docs/glossary.md?slides'],
       sizes: [[1280, 720], [1920, 1080]], check: async wrong => {
         const slides = all('main > section'), shown = () => slides.findIndex(s => !s.hidden);
         const count = document.querySelector('.slides');
-        for (let n = 0; n < slides.length; n++) {
-          if (n > 0) { key(['PageDown', ' ', '.', 'ArrowRight'][n % 4]); }
-          if (shown() !== n) { wrong.push('a key turns to ' + shown() + ', not ' + n); break; }
+        const fits = (n, what) => {
           if (bottom(slides[n]) > innerHeight || document.documentElement.scrollWidth > innerWidth) {
-            wrong.push(`slide ${n + 1} ends at ${bottom(slides[n])}`);
+            wrong.push(`slide ${n + 1}${what} ends at ${bottom(slides[n])}`);
           }
-          if (!slides[n].textContent.trim()) { wrong.push(`slide ${n + 1} is empty`); }
+        };
+        for (let n = 0; n < slides.length; n++) {
+          const run = n > 0 && slides[n - 1].querySelector(':scope > .player .lanes'); // a click was in it
+          if (n > 0) { key(run ? 'PageDown' : ['PageDown', ' ', 'ArrowRight'][n % 3], run || document); }
+          if (shown() !== n) { wrong.push('a key turns to ' + shown() + ', not ' + n); break; }
+          fits(n, '');
+          const small = all('p, li, td, .pane code', slides[n]).find(e => e.offsetParent && e.textContent.trim() &&
+            parseFloat(getComputedStyle(e).fontSize) * e.currentCSSZoom < (e.closest('.panes, .pane') ? 0.022 : 0.03) * innerHeight - 0.1 &&
+            !e.closest('.player p, details'));
+          if (small) { wrong.push(`slide ${n + 1} has small letters: ${small.textContent}`); }
+          if (slides[n].innerText.split(/\s+/).length < 14 && !slides[n].querySelector('img, pre, table')) {
+            wrong.push(`slide ${n + 1} has little more than a title`);
+          }
+          for (const summary of all(':scope > details > summary', slides[n]).filter(e => e.offsetParent)) {
+            summary.click();
+            await wait(60);
+            fits(n, ' with an answer');
+          }
           if (!count.textContent.includes(`${n + 1} of ${slides.length}`) ||
               !location.search.endsWith('=' + (n + 1))) { wrong.push(count.textContent); }
         }
         key('PageUp');
         if (shown() !== slides.length - 2) { wrong.push('PageUp does not go back'); }
+      } },
+
+    { name: 'slides lead on, back and out, keep their place in another size, and divide code', pages: ['/docs/3-gold.md'],
+      sizes: desktop, check: async wrong => {
+        const frame = document.createElement('iframe'), page = () => frame.contentDocument;
+        const here = () => frame.contentWindow.location, shown = () => page().querySelector('main > section:not([hidden])');
+        const count = () => page().querySelector('.slides')?.textContent.match(/\d+/g);
+        const turned = async (file, first) => {
+          await until(() => here().pathname === '/docs/' + file && count() && (count()[0] === '1') === first);
+          if (here().pathname !== '/docs/' + file || (count()[0] === '1') !== first) { wrong.push(here().href); }
+        };
+        frame.width = 1280;
+        frame.height = 400;
+        frame.src = '3-gold.md?slides=last';
+        document.body.append(frame);
+        await until(() => page()?.querySelector('.slides'));
+        const code = of => all('main > .copied > pre, section > .copied > pre, section > pre:not(.unified)', of);
+        const text = of => code(of).map(e => e.textContent).join('').replace(/\s/g, '');
+        if (text(page()) !== text(document) || code(page()).length === code(document).length) { wrong.push(text(page())); }
+        let copied;
+        frame.contentWindow.navigator.clipboard.writeText = async text => { copied = text; };
+        page().querySelector('.copy').click();
+        if (copied !== code(document)[0].textContent) { wrong.push('copied: ' + copied); }
+        key('ArrowRight', page());
+        await turned('4-platinum.md', true);
+        key('ArrowLeft', page());
+        await turned('3-gold.md', false);
+        if (count()[0] !== count()[1]) { wrong.push('not the last slide'); }
+        for (let n = 0; n < 20 && !shown().querySelector('.player'); n++) { key('ArrowLeft', page()); }
+        key('ArrowRight', shown().querySelector('.lanes'));
+        if (shown().querySelector('.player')?.dataset.at !== '1') { wrong.push('the run has no step'); }
+        const old = page();
+        frame.height = 720;
+        await until(() => page() !== old && page().readyState === 'complete' && count());
+        if (!shown().querySelector('.player')) { wrong.push('another size shows ' + shown().innerText); }
+        key('Escape', page());
+        await until(() => !here().search && page().readyState === 'complete');
+        if (here().search || here().hash !== '#see-it-fail') { wrong.push('Escape leads to ' + here()); }
+        frame.remove();
       } },
 
     { name: 'the search takes everyday words, parts of words and typos, marks them, and takes arrow keys',

@@ -909,14 +909,14 @@
     if (e.ctrlKey || e.metaKey || e.altKey) { return; }
     var typing = /^(INPUT|SELECT)$/.test(e.target.tagName);
     var act = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1 }[e.key];
-    var page = /^Page/.test(e.key), at = this.at();
+    var page = /^Page/.test(e.key), at = this.at(), slides = /[?&]slides/.test(location.search);
+    if (slides && (page || e.key === '.')) { return; } // a clicker's, whatever was clicked
     if (e.target.tagName === 'BUTTON' && e.key === ' ') { return; }
     if (typing && e.target.type !== 'checkbox' && !(page && e.target.type === 'range')) {
       e.stopPropagation();
       return;
     }
-    page = page || /[?&]slides/.test(location.search);
-    if (page && act && at === (act > 0 ? this.last() : 0)) { return; } // the page's turn
+    if ((page || slides) && act && at === (act > 0 ? this.last() : 0)) { return; } // the page's turn
     if (act) { this.step(act); }
     else if (e.key === ' ' || e.key === '.') { this.toggle(); }
     else if (e.key === 'Home') { this.stop(); this.go(0); }
