@@ -214,8 +214,8 @@ var _ = in(Reentrant, "failed_inner_unlock", Scenario{
 
 var _ = in(Reentrant, "held_token", Scenario{
 	Summary: "A takes the lock and asks for it again at 1 s, with TryLock through the same" +
-		" handle, and is refused. That changes nothing for A's lock: its renewals go on, if" +
-		" it has any, and A can release it.",
+		" handle, and is refused. A's lock must keep its token: its renewals go on, if it has" +
+		" any, and A can release it.",
 	Invariants: []string{TwoHolders, FalseSuccess},
 	readable:   "the server doesn't show whose lock it is right after a call",
 }, func(s *S) {

@@ -401,7 +401,7 @@ func (s *S) oneRenewalFails(fault lab.Fault, reply time.Duration) {
 		a.at(15 * second)
 		told := a.told()
 		if err := a.release(); (told || err != nil) && !s.twoInside() {
-			a.report(FalseLoss, "one renewal that failed has cost the lock: A was told of"+
+			a.report(FalseLoss, "failing to renew has cost the lock: A was told of"+
 				" a loss (%v), and its Unlock after 15 s returns %s", told, outcome(err))
 		}
 	}, func() {

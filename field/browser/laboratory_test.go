@@ -182,6 +182,8 @@ func TestAFaultIsDroppedOnTheMessageThatIsShown(t *testing.T) {
 	assert.Contains(t, e.Outcome, "A asks again, and its own lock is in its way.")
 	assert.Contains(t, e.Dropped, "A asks again after an error")
 	assert.Empty(t, b.presses("take it back").Dropped)
+	b.asks(url.Values{"rung": {"diamond/watchdog"}, "scenario": {"renewal_hangs"}, "faults": {"A.3.hang.0"}})
+	assert.Regexp(t, `no answer.*no answer.*A learns of its loss`, shows[string](b.stage, `document.querySelector('.lanes').textContent`))
 
 	run := url.Values{"faults": {"A.1.late reply.300"}}
 	maps.Copy(run, overrun)

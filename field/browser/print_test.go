@@ -4,6 +4,7 @@ package browser
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,14 +25,16 @@ type sheet struct {
 	text        string  // without spaces
 }
 
-// sheetOf reads a page of a PDF.
+// sheetOf reads a page of a PDF, without its foot line, which even an empty sheet has.
 func sheetOf(p pdf.Page) sheet {
 	paper := p.V.Key("MediaBox")
 	s := sheet{wide: paper.Index(2).Float64(), high: paper.Index(3).Float64()}
 	s.left, s.bottom, s.smallest = s.wide, s.high, s.high
 	var text strings.Builder
 	for _, letter := range p.Content().Text {
-		if strings.TrimSpace(letter.S) == "" || letter.FontSize == 0 { // turned on its side
+		const margin = 22 // points
+		if strings.TrimSpace(letter.S) == "" || letter.Y < margin ||
+			letter.FontSize == 0 { // turned on its side
 			continue
 		}
 		text.WriteString(letter.S)
@@ -120,7 +123,8 @@ func TestThePostersFillTheirSheets(t *testing.T) {
 		address              string
 		wide, high, smallest float64
 	}{
-		{"matrix.md?poster", 842, 1191, 8.9},
+		{"matrix.md?poster", 842, 1191, 14}, // to read from two meters
+		{"matrix.md?poster=all", 842, 1191, 8.9},
 		{"matrix.md?poster=workshop-matrix", 595, 842, 8},
 	} {
 		t.Run(poster.address, func(t *testing.T) {
@@ -131,6 +135,8 @@ func TestThePostersFillTheirSheets(t *testing.T) {
 			assert.InDelta(t, poster.high, sheets[0].high, 1)
 			assert.GreaterOrEqual(t, sheets[0].smallest, poster.smallest)
 			assert.Contains(t, sheets[0].text, "shownonpurpose", "the legend")
+			assert.Contains(t, sheets[0].text, "diamond:compareanddelete")
+			assert.Contains(t, sheets[0].text, "github.com/lockladder/lockladder")
 			sheets[0].filled(t)
 		})
 	}
@@ -141,5 +147,22 @@ func TestTheHandoutIsOnePageWithAPicture(t *testing.T) {
 	sheets := s.prints("handout.md")
 	require.Len(t, sheets, 1)
 	assert.Contains(t, sheets[0].text, "BandCbothbelieve") // the picture's last words
+	assert.NotContains(t, sheets[0].text, "toprint")
 	assert.Len(t, s.paper(11), 1, "US Letter is lower, and wider")
+	assert.Len(t, s.prints("worksheet.md"), 2)
+	assert.Len(t, s.paper(11), 2)
+}
+
+// A run isn't torn, and a heading stands above what it announces.
+func TestASheetKeepsTogether(t *testing.T) {
+	s := newStage(t)
+	for _, belongs := range []struct{ page, first, last string }{
+		{"fair.md", "$gotest./reentrant/fair-red", "stalewrite:A'swrite"},
+		{"workshop.md", "Eightyminutesareplanned", "slack:questions"},
+	} {
+		assert.True(t, slices.ContainsFunc(s.prints(belongs.page), func(sheet sheet) bool {
+			_, after, found := strings.Cut(sheet.text, belongs.first)
+			return found && strings.Contains(after, belongs.last)
+		}), belongs.page)
+	}
 }

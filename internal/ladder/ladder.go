@@ -90,7 +90,7 @@ var Rungs = complete([]Rung{
 		Name:    "silver",
 		Arc:     Safety,
 		Parent:  "bronze",
-		Idea:    "PEXPIRE after SETNX: a lease, one command too late",
+		Idea:    "PEXPIRE after SETNX: the lock has a lease",
 		Build:   lock.On(silver.New),
 		Changes: []string{"Lock.TryLock"},
 	},

@@ -232,7 +232,7 @@ func (s *Site) front(p *page) error {
 	_, text, _ := strings.Cut(string(p.Body), "</h1>")
 	text = besides.ReplaceAllString(text, `$1="/docs/$2"`)
 	text = strings.ReplaceAll(text, "<h2", "</section>\n<section><h2")
-	p.Title, p.Contents, p.Document = "Make this lock unusable in two clicks", nil, false
+	p.Title, p.Contents, p.Document = "Make this lock unusable in two moves", nil, false
 	p.Player, p.Game = true, true
 	p.Body, err = element("front", struct {
 		Title       string

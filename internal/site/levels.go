@@ -26,9 +26,8 @@ type Level struct {
 	Ask       string            `json:"ask"`
 	Story     string            `json:"story,omitempty"`
 	Idea      string            `json:"idea,omitempty"` // of the rung
-
-	// Lines are offered as the reason why no schedule breaks the invariant. The first one
-	// is.
+	Adds      string            `json:"adds,omitempty"` // the rung's new line, in its first level
+	// Lines are offered as the reason why no schedule breaks the invariant. The first is.
 	Lines []string `json:"lines,omitempty"`
 }
 

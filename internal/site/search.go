@@ -3,6 +3,7 @@ package site
 import (
 	"encoding/json"
 	"io/fs"
+	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -14,33 +15,42 @@ const searchFile = "assets/search.js"
 
 const glossaryPage = "docs/glossary.md"
 
+// navigation is a paragraph that only leads to other pages and to the code.
+var navigation = regexp.MustCompile(`^← |The code: |^Write the next rung`)
+
 // Section is a heading of a document with the text below it, for the search.
 type Section struct {
 	Title  string     `json:"title"`
 	Anchor string     `json:"anchor,omitempty"`
 	Level  int        `json:"level"`
-	Text   string     `json:"text"`
-	Tables [][]string `json:"tables,omitempty"` // their rows, with the heads
+	Text   string     `json:"text"`             // its blocks in lines
+	Tables [][]string `json:"tables,omitempty"` // their rows, with the heads and the cells in lines
 	Term   bool       `json:"term,omitempty"`   // of the glossary
 }
 
-// Sections are the document's sections in order, without code. In a glossary, so is each
-// paragraph that begins with a term.
+// Sections are the document's sections in order, without code and navigation. In a glossary,
+// so is each paragraph that begins with a term.
 func (d *Document) Sections(glossary bool) []Section {
-	var sections []Section
-	last := &Section{}
+	sections := []Section{{}}
 	for n := d.root.FirstChild(); n != nil; n = n.NextSibling() {
+		last := &sections[len(sections)-1]
 		switch n := n.(type) {
 		case *ast.Heading:
 			sections = append(sections, Section{Title: content(n, d.source), Anchor: anchor(n), Level: n.Level})
-			last = &sections[len(sections)-1]
+		case *ast.HTMLBlock: // what is folded begins with a question
+			if _, text, is := strings.Cut(lines(n, d.source), "<summary>"); is {
+				question, _, _ := strings.Cut(text, "</summary>")
+				last.Text += "\n" + question
+			}
 		case *ast.Paragraph, *ast.List, *ast.Blockquote:
 			if term, is := n.FirstChild().(*ast.Emphasis); is && glossary {
 				sections = append(sections, Section{Level: 2, Term: true,
 					Title: strings.TrimSuffix(content(term, d.source), ".")})
 				last = &sections[len(sections)-1]
 			}
-			last.Text = strings.TrimSpace(last.Text + " " + words(n, d.source))
+			if text := words(n, d.source); !navigation.MatchString(text) {
+				last.Text = strings.TrimSpace(last.Text + "\n" + text)
+			}
 		case *table.Table:
 			var rows []string
 			for row := n.FirstChild(); row != nil; row = row.NextSibling() {
@@ -49,51 +59,46 @@ func (d *Document) Sections(glossary bool) []Section {
 			last.Tables = append(last.Tables, rows)
 		}
 	}
-	return sections
+	return sections[1:]
 }
 
 // excerpt is the beginning of a text, which a shared link shows.
 func excerpt(text string) string {
-	const most = 160
-	if len(text) <= most {
+	if text = strings.ReplaceAll(text, "\n", " "); len(text) <= 160 {
 		return text
 	}
-	return text[:strings.LastIndexByte(text[:most], ' ')] + " …"
+	return text[:strings.LastIndexByte(text[:160], ' ')] + " …"
 }
 
-// words is the text of all that is below a node, with spaces between blocks.
+// words is the text of all that is below a node, with its blocks in lines.
 func words(n ast.Node, source []byte) string {
-	if n.Type() == ast.TypeBlock && n.FirstChild() != nil &&
-		n.FirstChild().Type() == ast.TypeBlock {
-		var all []string
-		for child := n.FirstChild(); child != nil; child = child.NextSibling() {
-			all = append(all, words(child, source))
-		}
-		return strings.Join(all, " ")
+	first := n.FirstChild()
+	if first == nil || first.Type() != ast.TypeBlock {
+		return content(n, source)
 	}
-	return content(n, source)
+	all := words(first, source)
+	for child := first.NextSibling(); child != nil; child = child.NextSibling() {
+		all += "\n" + words(child, source)
+	}
+	return all
 }
 
 // search is the script: a list of pages with their sections, and the levels.
-func (s *Site) search() ([]byte, error) {
+func (s *Site) search() []byte {
 	var all []map[string]any
 	add := func(file, hash, title string, sections ...Section) {
-		_, rung := rungOf(file)
 		all = append(all, map[string]any{"file": file + hash, "page": exported(file) + hash, // in an export
-			"title": title, "rung": rung && hash == "", "sections": sections})
+			"title": title, "sections": sections})
 	}
 	for _, file := range s.Order() {
-		text, err := fs.ReadFile(s.root, file)
-		if err != nil {
-			return nil, err
-		}
+		text, _ := fs.ReadFile(s.root, file) // its page says what is wrong
 		d := Parse(strings.ReplaceAll(string(text), "\r\n", "\n"))
 		add(file, "", d.Title(), d.Sections(file == glossaryPage)...)
 	}
 	for i, l := range levels(Levels, "") {
 		file, hash, _ := strings.Cut(l.Path[1:], "#")
-		add(file, "#"+hash, l.Title, Section{Title: l.Title, Level: 1, Text: Levels[i].Ask + " " + Levels[i].Story})
+		add(file, "#"+hash, l.Title, Section{Title: l.Title, Level: 1, Text: Levels[i].Ask + "\n" + Levels[i].Story})
 	}
-	text, err := json.Marshal(all)
-	return append(append([]byte("lockladder.pages = "), text...), ";\n"...), err
+	text, _ := json.Marshal(all) // strings and numbers
+	return append(append([]byte("lockladder.pages = "), text...), ";\n"...)
 }

@@ -59,12 +59,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case file == frontPage:
 		http.Redirect(w, r, "/", http.StatusFound)
 	case file == searchFile:
-		index, err := s.search()
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		answer(w, http.StatusOK, "text/javascript", index)
+		answer(w, http.StatusOK, "text/javascript", s.search())
 	case strings.HasPrefix(file, programDir):
 		s.program(w, r, strings.TrimPrefix(file, programDir))
 	case strings.HasPrefix(file, "assets/"):

@@ -499,7 +499,8 @@
       title: l.title + ' (' + l.lock + ')' },
       [to < 0 ? '← level ' + (nth + 1) : 'level ' + (nth + 1) + ' →']) : '';
     }));
-    this.story.textContent = level.story || '';
+    this.story.textContent = (level.story || '') + // gold is the first whose picture has EX
+      (g.lock === 'gold' ? ' The driver, go-redis, sends PX 10000 as EX 10: the same lease, in seconds.' : '');
     this.ask.replaceChildren(html('b', {}, [g.lock]), ': ' + level.ask + ' (',
       html('i', {}, [level.invariant]), MEANS[level.invariant] ? ': ' +
       MEANS[level.invariant] + ')' : ')');
@@ -564,7 +565,7 @@
         ' else can.' + this.sending(level, state)];
       this.element.dataset.state = 'stuck';
     } else {
-      text = ['Click an arrow in the picture, or pick what happens next.'];
+      text = ['Pick what happens next, in the picture or the list.'];
     }
     this.cards.replaceChildren.apply(this.cards, cards);
     this.hint.disabled = this.claim.disabled = won || !!this.before;
@@ -661,6 +662,14 @@
     return { step: k, client: run.entries[k].client, line: run.entries[k].line,
       text: word(run.entries[k].text) };
   };
+  // marked marks a line in the code of a client, or of all, and returns it.
+  Game.prototype.marked = function (line, client) {
+    this.view.boards.forEach(function (board, i) {
+      var li = (client === undefined || client === i) && board.show(line);
+      if (li) { li.classList.add('decisive'); }
+    });
+    return line;
+  };
   // code is the text of a line.
   Game.prototype.code = function (name) {
     var colon = name.lastIndexOf(':'), file = this.sources[name.slice(0, colon)];
@@ -682,8 +691,7 @@
       parts.push(html('p', { 'class': 'decisive' }, [this.graph.clients[at.client] + '\'s ' +
         at.text + ' of step ' + at.step + ' comes from ' + at.line + ': ',
       html('code', {}, [this.code(at.line)])]));
-      var li = this.view.boards[at.client].show(at.line);
-      if (li) { li.classList.add('decisive'); }
+      this.marked(at.line, at.client);
     }
     return html('div', { 'class': 'card' }, parts);
   };
@@ -749,15 +757,19 @@
       return (owner || text[0]) + '\'s value';
     });
   }
+  // brief is a step without what all steps have: the key, and to which command a reply is.
+  function brief(text) {
+    return text && text.replace(/ lock:stock\b/, '').replace(/(: reply .+?) to .*/, '$1');
+  }
   // did is what this lock did at an action of the schedule, by its index.
   Game.prototype.did = function (action, i) {
     return this.steps[i] ? this.view.run.what(this.steps[i]) : 'doesn\'t happen';
   };
   // compared shows the schedule of the lock before beside what this one does in it.
   Game.prototype.compared = function (goal) {
-    var game = this, before = this.kept(), first = 0;
+    var game = this, before = this.kept().map(brief), first = 0;
     var rows = this.wanted.map(function (action, i) {
-      var now = game.did(action, i);
+      var now = brief(game.did(action, i));
       var then = before[i], differs = then && role(then) !== role(now);
       if (differs && !first) { first = i + 1; }
       return html('tr', differs ? { 'class': 'differs' } : {}, [String(i + 1), then, now].map(
@@ -777,9 +789,20 @@
           '. Does any other? Level ' + (this.level + 1) + ' asks.' : goal.schedule ?
           ', but ' + goal.failing + ' of ' + this.graph.schedules + ' others do: undo some steps, and find one.' :
           ', and neither does any other of ' + this.graph.schedules + '.'))])]),
+      broken ? this.why(goal.invariant) : '',
+      broken ? this.further(goal.invariant, this.wanted.length) : this.onward(),
       !first || !before.length ? '' : html('table', {}, [html('thead', {}, [html('tr', {}, ['', this.before, lock].map(
-        function (text) { return html('th', {}, [text]); }))]), html('tbody', {}, rows)]),
-      broken ? this.further(goal.invariant, this.wanted.length) : this.onward()]);
+        function (text) { return html('th', {}, [text]); }))]), html('tbody', {}, rows)])]);
+  };
+  // why says what broke this lock, too, and that the line which it adds is no help here.
+  Game.prototype.why = function (invariant) {
+    var lock = this.graph.lock, level = this.levels.find(function (l) { return l.lock === lock && l.adds; });
+    var at = level && this.find(level.adds), bit = 1 << this.goal;
+    var runs = this.view.run.entries.some(function (e) { return e.line === at; });
+    return html('p', { 'class': 'decisive' }, [this.tells(invariant, this.masks.findIndex(function (mask) {
+      return mask & bit;
+    }) + 1), at ? ' The line that ' + lock + ' adds, ' + this.marked(at) + ', ' + (runs ? 'doesn\'t prevent this.' :
+      'comes too late: no client has got there.') : '']);
   };
 
   // announce leads the keyboard to the next level, and a screen reader says with its
@@ -787,7 +810,7 @@
   Game.prototype.announce = function () {
     var link = this.cards.querySelector('.next');
     if (link) { link.setAttribute('aria-describedby', this.verdict.id); }
-    (link || this.verdict).focus({ preventScroll: true });
+    (link || this.verdict).focus({ preventScroll: this.small || window.innerWidth > 960 });
     this.scroll.scrollTop = 0;
   };
   // address is that of a level, or of another invariant of its lock.
@@ -804,7 +827,7 @@
     } else if (this.graph.stopped) {
       this.advice.textContent = 'Nobody knows: the explorer stopped after ' +
         this.graph.states.length + ' states and has broken it in none of them.';
-    } else if (level.lines) { this.why(level); } else { this.proved(level); }
+    } else if (level.lines) { this.reasons(level); } else { this.proved(level); }
   };
   // find is where a line of the code is.
   Game.prototype.find = function (text) {
@@ -817,8 +840,8 @@
     });
     return found;
   };
-  // why asks for the line of the code that prevents the break.
-  Game.prototype.why = function (level) {
+  // reasons asks for the line of the code that prevents the break.
+  Game.prototype.reasons = function (level) {
     var game = this, lines = level.lines.map(function (text) {
       return { text: text, at: game.find(text) };
     });
@@ -847,12 +870,7 @@
     this.cards.replaceChildren(html('div', { 'class': 'card asks' }, [line ?
       html('p', { 'class': 'decisive' }, ['What prevents it is ' + line.at + ': ',
         html('code', {}, [line.text])]) : '', this.onward()]));
-    if (line) {
-      this.view.boards.forEach(function (board) {
-        var li = board.show(line.at);
-        if (li) { li.classList.add('decisive'); }
-      });
-    }
+    if (line) { this.marked(line.at); }
     this.save(level, 0);
     this.shows();
     this.announce();
@@ -895,9 +913,12 @@
     try { localStorage.setItem(STORE, JSON.stringify(done)); } catch (e) { /* no storage */ }
   };
   Game.prototype.shows = function () {
-    var game = this, done = this.progress();
+    var game = this, done = this.progress(), links = document.querySelectorAll('.side a[href*="#level="]');
     this.list.replaceChildren.apply(this.list, this.levels.map(function (l, i) {
       var key = l.lock + ' ' + l.invariant;
+      links.forEach(function (a) {
+        if (a.href === game.address(l)) { a.classList.toggle('done', done[key] !== undefined); }
+      });
       return html('li', i === game.level && !game.before ? { 'aria-current': 'true' } : {}, [
         done[key] === undefined ? '' : '✓ ',
         html('a', { href: game.address(l) }, [l.title]), ' (' + l.lock + ')']);

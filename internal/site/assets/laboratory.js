@@ -145,8 +145,10 @@
   Laboratory.prototype.report = function (text, classes) {
     this.outcome.textContent = text;
     this.outcome.className = 'outcome ' + (classes || '');
-    if (classes !== 'busy' && this.settings && this.settings.offsetWidth === this.element.offsetWidth) {
-      this.outcome.scrollIntoView({ block: 'nearest' }); // on a phone it is below the form
+    var box = this.outcome.getBoundingClientRect();
+    if (classes !== 'busy' && this.settings && this.settings.offsetWidth === this.element.offsetWidth &&
+      (box.top < 0 || box.bottom > window.innerHeight)) {
+      this.outcome.scrollIntoView({ block: this.player ? 'center' : 'nearest' }); // on a phone it is below the form
     }
   };
   Laboratory.prototype.begin = function () {
@@ -216,6 +218,7 @@
     });
     this.figures = html('details', { open: '' }, [html('summary', {}, ['Numbers'])].concat(fields));
     this.edit = html('div', { 'class': 'edit' });
+    this.dropped = html('ul', { 'class': 'dropped' });
     this.settings = html('form', { 'class': 'settings' }, [
       html('label', {}, ['lock ', this.lock]), html('label', {}, ['scenario ', this.scenario]),
       this.about, this.edit, html('label', {}, ['beside it ', this.other]), this.figures,
@@ -229,22 +232,22 @@
     this.element.addEventListener('keydown', function (e) {
       if (/^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName)) { e.stopPropagation(); }
     });
-    this.dropped = html('ul', { 'class': 'dropped' });
     this.dropper = html('form', { 'class': 'dropper', hidden: '' });
     this.place = html('div', {});
     this.place.addEventListener('step', function (e) { lab.stepped(e.detail); });
     this.table = html('div', { 'class': 'verdicts' });
-    this.element.append(this.settings, html('div', { 'class': 'result' }, [this.outcome,
-      this.progress, this.table, this.dropped, this.dropper, this.place]));
+    this.element.append(this.settings, html('div', { 'class': 'result' }, [this.dropped, this.outcome,
+      this.progress, this.table, this.dropper, this.place]));
     this.element.classList.add('built');
   };
-  // mark shows which numbers are changed.
+  // mark shows which numbers are changed, also when they are folded.
   Laboratory.prototype.mark = function () {
     var lab = this;
     NUMBERS.forEach(function (n) {
       lab.numbers[n.key].parentNode.classList.toggle('changed', lab.changed(n));
     });
     if (this.figures.querySelector('.changed') && window.innerWidth > 960) { this.figures.open = true; }
+    this.figures.firstChild.textContent = ['Numbers'].concat(this.set().join(', ') || []).join(': ');
   };
   // changed says whether a number isn't as the scenario has it.
   Laboratory.prototype.changed = function (n) {
@@ -342,7 +345,9 @@
       return html('optgroup', { label: family }, lab.catalogue.scenarios.filter(function (s) {
         return s.family === family && all.indexOf(s.name) >= 0;
       }).map(function (s) {
-        return option(s.name, s.name + (breaks.indexOf(s.name) >= 0 ? ' ✗' : ''));
+        var o = option(s.name, s.name + (breaks.indexOf(s.name) >= 0 ? ' ✗' : ''));
+        o.title = s.summary;
+        return o;
       }));
     }).filter(function (group) { return group.children.length > 0; }));
     this.scenario.value = all.indexOf(scenario) >= 0 ? scenario : breaks[0] || all[0];
@@ -468,7 +473,7 @@
       lab.element.dataset.took = String(Math.round(performance.now() - began));
       if (!other || !a.run) { return lab.show(a, at || 0, before); }
       return lab.ask(lab.question(scenario, other)).then(function (b) {
-        lab.show(a, at || 0, { lock: other, verdicts: b.verdicts || [], run: b.run, error: b.error });
+        lab.show(a, at || 0, { lock: other, verdicts: b.verdicts || [], run: b.run, numbers: b.numbers, error: b.error });
       });
     }).then(function () { lab.element.dataset.state = 'ready'; }).catch(ignore);
   };
@@ -495,7 +500,22 @@
       this.shown = null;
       return;
     }
-    this.play(a, at, before && before.run);
+    this.play(a, at, before && before.run && before);
+  };
+  // unfolded are a run's folds without the commands that a fault befalls.
+  Laboratory.prototype.unfolded = function (run, numbers) {
+    var faults = this.faults;
+    return (run.folds || []).flatMap(function (fold) {
+      var parts = [], from = fold[0];
+      for (var i = from; i <= fold[1] + 1; i++) {
+        if (i <= fold[1] && !faults.some(function (f) {
+          return numbers && numbers[i] === f.nth && run.clients[run.entries[i][1]] === f.client;
+        })) { continue; }
+        if (i - from > 2) { parts.push([from, i - 1]); }
+        from = i + 1;
+      }
+      return parts;
+    });
   };
 
   // point shows the line of the learner's code that a mistake is in.
@@ -516,6 +536,7 @@
       holder.append(script);
     }
     data.verdict = data.verdict || 'not judged';
+    data.folds = this.unfolded(data, a.numbers);
     this.shown = a.numbers ? { data: data, numbers: a.numbers } : null; // a world takes no fault
     var hash = new URLSearchParams(this.written);
     hash.set('t', String(at));
@@ -529,13 +550,17 @@
     replace(OWN_FILE, this.ownCode());
     put('run', data);
     if (other) {
-      other = JSON.parse(other);
+      var its = other.numbers;
+      other = JSON.parse(other.run);
+      other.folds = this.unfolded(other, its);
       other.verdict = other.verdict || 'not judged';
       put('run', other);
     }
     put('sources', sources);
     this.place.replaceChildren(holder); // the address says what is shown beside it
     this.player = new lockladder.Player(holder, 0);
+    if (other && this.beside !== other.lock) { this.player.reveal(); }
+    this.beside = other && other.lock;
   };
   // beside says what a lock does, and what another one did before or does beside it, in
   // the same scenario.
@@ -566,31 +591,34 @@
   // break, since the numbers are others.
   Laboratory.prototype.spared = function (all) {
     var changes = this.changes(), work = this.numbers.work.value;
-    var long = / works? for ([\d.]+) s\b/.exec(' ' + this.summary());
+    var long = / works? for ([\d.]+) s\b/.exec(' ' + this.summary(this.scenario.value));
     if (changes.length === 0 || !all.some(function (v) { return v.declared; }) ||
       all.some(function (v) { return v.verdict === 'breaks'; })) { return ''; }
     return ['With ' + changes.join(', ') + ' ' + this.lock.value + ' doesn\'t break in ' +
       (long ? long[1] * (work || 100) / 100 + ' s of work' : 'this scenario') + '.'].concat(meaning(all)).join(' ') + ' ' +
       (long && !this.changed(NUMBERS[1]) ? 'Now make the work longer.' : 'How far can you go back until it breaks?');
   };
-  Laboratory.prototype.summary = function () {
-    var name = this.scenario.value;
+  Laboratory.prototype.summary = function (name) {
     return this.catalogue.scenarios.find(function (s) { return s.name === name; }).summary;
   };
   // tell says what happens in the scenario, and what this run has changed.
   Laboratory.prototype.tell = function () {
-    var changes = this.changes();
-    this.about.textContent = changes.length === 0 ? this.summary() :
-      'As it is written: ' + this.summary() + ' This run has ' + changes.join(', ') + '.';
+    var changes = this.changes(), summary = this.summary(this.scenario.value);
+    this.about.textContent = changes.length === 0 ? summary :
+      'As it is written: ' + summary + ' This run has ' + changes.join(', ') + '.';
+  };
+  // set are the numbers that are changed.
+  Laboratory.prototype.set = function () {
+    var lab = this;
+    return NUMBERS.filter(function (n) { return lab.changed(n); }).map(function (n) {
+      return (n.key === 'skew' ? lab.skewed.value + "'s " : '') + n.said + ' ' +
+        lab.numbers[n.key].value + ' ' + n.unit;
+    });
   };
   // changes are what is different from the scenario as it is written, whose text has
   // the old numbers.
   Laboratory.prototype.changes = function () {
-    var lab = this, all = NUMBERS.filter(function (n) { return lab.changed(n); }).map(function (n) {
-      return (n.key === 'skew' ? lab.skewed.value + "'s " : '') + n.said + ' ' +
-        lab.numbers[n.key].value + ' ' + n.unit;
-    });
-    return all.concat(this.faults.map(says), this.asksAgain() ? [this.asker() + ' that asks again'] : [],
+    return this.set().concat(this.faults.map(says), this.asksAgain() ? [this.asker() + ' that asks again'] : [],
       this.edited().length > 0 ? ['other scripts'] : []);
   };
   // asker are the clients that ask again after an error, if they are to.
@@ -844,9 +872,9 @@
       html('tr', {}, ['scenario', 'invariant', 'verdict', ''].map(function (h) {
         return html('th', {}, [h]);
       }))]), html('tbody', {}, rows.map(function (v) {
-      return html('tr', {}, [html('td', {}, [button(v.scenario, function () {
-        lab.open(v);
-      })]), html('td', {}, [v.invariant]),
+      var opens = button(v.scenario, function () { lab.open(v); });
+      opens.title = lab.summary(v.scenario);
+      return html('tr', {}, [html('td', {}, [opens]), html('td', {}, [v.invariant]),
       html('td', { 'class': v.verdict === 'breaks' ? 'broken' : 'holds' }, [v.verdict]),
       html('td', {}, [differs(v)])]);
     }))])]));

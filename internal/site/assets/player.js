@@ -7,7 +7,7 @@
   'use strict';
   var SVG = 'http://www.w3.org/2000/svg';
   // ROW is the height of an entry, in pixels; a thumb needs more.
-  var ROW = window.matchMedia('(pointer: coarse)').matches ? 40 : 34;
+  var ROW = window.matchMedia('(pointer: coarse)').matches ? 42 : 34;
   var LATE = 1500;     // microseconds; what took longer was under way for long
   var FLIGHT = 300;    // milliseconds, of what is seen to move
   var COLORS = ['--client-1', '--client-2', '--client-3', '--client-4', '--client-5'];
@@ -87,6 +87,19 @@
   };
   Run.prototype.says = function (i) {
     return seconds(this.entries[i].at) + ' s · ' + this.what(i);
+  };
+  // learned are the clients whose lock had told them by an entry that it is lost. No entry says so:
+  // it is another client's at which they first don't believe that they hold it, and their
+  // Unlock, which fails, isn't under way.
+  Run.prototype.learned = function (i) {
+    var run = this, e = this.entries[i], inside = e.state.inside || [];
+    return i < 1 ? [] : (this.entries[i - 1].state.inside || []).filter(function (owner) {
+      var client = run.clientOf(owner);
+      if (run.flights || inside.indexOf(owner) >= 0 || e.client === client) { return false; }
+      var later = run.entries.slice(i).filter(function (o) { return o.client === client; });
+      var end = later.findIndex(function (o) { return o.node < 0; });
+      return end >= 0 && !/ ok$/.test(later[end].text) && later.slice(0, end).every(function (o) { return o.sent > e.at; });
+    });
   };
   // label is what stands before an entry.
   Run.prototype.label = function (i) { return seconds(this.entries[i].at); };
@@ -326,6 +339,10 @@
         return;
       }
       label(66, here + 4, run.label(row.from), 'end', 'time');
+      run.learned(row.from).forEach(function (owner) {
+        cross(x.clients[run.clientOf(owner)], here + 8);
+        label(x.clients[run.clientOf(owner)] + 10, here + 13, owner + ' learns of its loss');
+      });
       var text = e.text + (e.reply ? ' → ' + e.reply : '');
       if (e.client < 0) {
         s.append(svg('circle', { cx: x.nodes[e.node], cy: here, r: 4, 'class': 'dot' }));
@@ -779,6 +796,11 @@
     }
     this.main.layout(this.all); // there is more room for it, or less
     this.go(this.main.at, quiet);
+    if (name && !quiet) { this.reveal(); }
+  };
+  // reveal scrolls a phone to where both runs are in sight.
+  Player.prototype.reveal = function () {
+    if (window.innerWidth <= 640) { this.slider.parentNode.scrollIntoView(); }
   };
   Player.prototype.expand = function (all, at) {
     this.all = this.every.checked = all;
@@ -810,12 +832,16 @@
       var k = other.run.until(run.entries[i].at);
       if (this.past) { k = other.rows[other.rowOf[k] + this.past].to; shown = other; }
       other.show(k, true);
+      this.differ(other);
     }
     var said = shown.run, e = said.entries[shown.at];
     this.slider.max = String(this.main.rows.length - 1 + this.last() - run.last);
     this.slider.value = String(this.main.rowOf[i] + this.past);
     this.slider.setAttribute('aria-valuetext', seconds(e.at) + ' s');
     this.status.textContent = (this.past ? said.data.lock + ' goes on: ' : '') + said.says(shown.at);
+    said.learned(shown.at).forEach(function (owner) {
+      this.append(' ', 'By now ' + owner + ' has been told that it has lost the lock.');
+    }, this.status);
     if (shown.at === said.data.broken) {
       this.status.append(' ', html('strong', { 'class': 'broken' },
         ['✗ ' + said.data.invariant + ': ' + said.data.event.replace(/^[\d.]+ s: /, '')]));
@@ -827,6 +853,22 @@
     this.element.dataset.at = String(this.at());
     this.element.dispatchEvent(new CustomEvent('step', { detail: i, bubbles: true }));
     if (!quiet) { history.replaceState(null, '', this.address()); }
+  };
+  // differ marks what the nodes and the clients of two runs have that is not the same.
+  Player.prototype.differ = function (other) {
+    var here = Array.from(this.main.facts.children), there = Array.from(other.facts.children);
+    function says(row) { // but for the values and the rest of the lease
+      return Array.from(row.childNodes).filter(function (n) { return n.className !== 'value'; })
+        .map(function (n) { return n.textContent.replace(/^\d.* left$/, ''); }).join();
+    }
+    here.forEach(function (row) {
+      var name = row.firstChild.textContent;
+      there.forEach(function (its) {
+        if (its.firstChild.textContent !== name || says(its) === says(row)) { return; }
+        row.classList.add('differs');
+        its.classList.add('differs');
+      });
+    });
   };
   // asked says whether the next step breaks the invariant, and nobody has answered yet.
   Player.prototype.asked = function () {

@@ -170,21 +170,39 @@
     location.href = location.pathname + (titled ? '#' + titled.id : '');
   }
 
-  // poster leaves a title, the page's legend and a table: the first one on A3, or that of
-  // the section with the given id on A4.
-  function poster(section) {
-    var title = section ? document.getElementById(section) : main.querySelector('h1');
-    var table = title && title.nextElementSibling;
+  // poster leaves a title, what the signs and the locks mean, and a table: that of the section
+  // with the given id on A4, or the first one on A3: 'all' of it, or what breaks the eight steps
+  // to safety.
+  function poster(which) {
+    var section = document.getElementById(which), title = section || main.querySelector('h1');
+    var table = title, legend = main.querySelector('ul'), ideas = legend && legend.cloneNode();
     while (table && table.nodeName !== 'TABLE') { table = table.nextElementSibling; }
-    if (!table) { return; }
+    if (!table || !ideas) { return; }
+    which = section ? which : which && 'all';
+    if (!which) {
+      Array.from(table.rows).forEach(function (row, r) {
+        Array.from(row.cells).slice(10).forEach(function (cell) { cell.remove(); });
+        if (r && row.textContent.indexOf('✗') < 0) { row.remove(); }
+      });
+    }
     if (!section) { group(table); }
-    main.replaceChildren(title, main.querySelector('ul'), table);
-    root.dataset.poster = section;
+    title.textContent = 'Lock Ladder: ' + (which ? title.textContent.toLowerCase() : 'what breaks which lock');
+    Array.from(legend.children).forEach(function (sign) {
+      if (table.textContent.indexOf(sign.textContent[0]) < 0) { sign.remove(); }
+    });
+    table.querySelectorAll('thead a').forEach(function (rung) {
+      ideas.innerHTML += '<li><strong>' + rung.textContent + '</strong>: ' + rung.title + '</li>';
+    });
+    var from = document.createElement('p');
+    from.append('Lock Ladder, github.com/lockladder/lockladder, ' +
+      new Date(document.lastModified).toLocaleDateString('en', { dateStyle: 'long' }));
+    main.replaceChildren(title, legend, ideas, table, from);
+    root.dataset.poster = which;
     table.style.setProperty('--rows', table.rows.length);
     var style = document.createElement('style');
-    style.textContent = section ? ':root { --width: 210mm; --height: 297mm; }' :
-      ':root { --width: 297mm; --height: 420mm; }';
-    style.textContent += '@page { size: ' + (section ? 'A4' : 'A3') + ' portrait; margin: 8mm; }';
+    style.textContent = (section ? ':root { --width: 210mm; --height: 297mm; } @page { size: A4' :
+      ':root { --width: 297mm; --height: 420mm; } @page { size: A3') +
+      ' portrait; margin: 8mm; @bottom-left { content: none; } @bottom-right { content: none; } }';
     document.head.appendChild(style);
   }
 
@@ -206,9 +224,13 @@
     });
   }
 
-  // Paper shows what is folded.
+  // Paper shows what is folded, and tears only what fills more than half a sheet.
   window.addEventListener('beforeprint', function () {
     document.querySelectorAll('details').forEach(function (d) { d.open = true; });
+    document.querySelectorAll('pre, table').forEach(function (one) {
+      var text = one.textContent, long = one.rows ? text.length > 1500 : text.split('\n').length > 46;
+      one.style.breakInside = long ? 'auto' : '';
+    });
   });
 
   function go(id) {
@@ -264,9 +286,10 @@
   try { done = JSON.parse(localStorage.getItem('lockladder levels')) || {}; } catch (e) { }
   function plainly(key) { return key.replace(/-/g, ' '); }
   done = Object.keys(done).map(plainly);
-  main.querySelectorAll('li > a:first-child').forEach(function (a) {
+  document.querySelectorAll('main li > a:first-child, .side li > a').forEach(function (a) {
     var m = /\/levels\/(.+)\.(?:json|html)#level=([a-z-]+)$/.exec(a.href);
     if (m && done.indexOf(plainly(m[1] + ' ' + m[2])) >= 0) {
+      if (!main.contains(a)) { a.classList.add('done'); return; }
       var mark = document.createElement('span');
       mark.className = 'done';
       mark.textContent = '✓ done: ';
@@ -373,14 +396,12 @@
   var plain = /\.html$/.test(home.getAttribute('href')); // an export
   window.lockladder = window.lockladder || {};
   function load() {
-    if (lockladder.pages) { look(); return; }
-    if (search.value) { found.textContent = 'searching …'; }
-    found.hidden = !search.value;
+    if (lockladder.pages || !search.value) { look(); } else { found.textContent = 'searching …'; found.hidden = false; }
     if (load.begun) { return; }
     load.begun = true;
     var s = document.createElement('script');
     s.src = script.dataset.search;
-    s.onload = look;
+    s.onload = function () { if (!found.hidden) { look(); } };
     s.onerror = function () { s.remove(); load.begun = false; found.textContent = 'The search needs a file that does not come: ' + s.src; };
     document.head.append(s);
   }
@@ -388,97 +409,147 @@
     var base = new URL('.', new URL(home.getAttribute('href'), location.href));
     return new URL(plain ? page.page : page.file, base).href + (anchor ? '#' + anchor : '');
   }
-  // spaced is a text in which words are found by the space before them.
-  function spaced(text) { return (' ' + text.toLowerCase() + ' ').replace(/[^\p{L}\p{N}]+/gu, ' '); }
-  // stem is a word without its ending: fencing finds fenced.
-  function stem(w) { return ' ' + w.replace(/^(.{4,}?)(ing|ed|(?<![isu])s)$/, '$1'); }
-  // worth is how well a text fits the words: one that it begins with counts more than one
-  // that is somewhere in it, and a whole word more than a part.
-  function worth(text, words) {
-    return words.reduce(function (sum, w) {
-      var at = text.indexOf(stem(w));
-      return sum + (at === 0 ? 3 : at > 0 ? 2 : 0) + (text.indexOf(' ' + w + ' ') >= 0 ? 1 : 0);
-    }, 0) + (text === spaced(words.join(' ')) ? 6 : 0);
+  // alike are words that readers type, and what the pages say for them.
+  var alike = {
+    'cron crontab scheduler': 'minute timetable job', 'duplicate double': 'twice idempotency', 'idempotent': 'idempotency', 'two': 'both', 'webhook': 'task job',
+    'oversold inventory booking reservation': 'oversell stock sold', 'steal stolen somebody someone stranger wrong': 'another foreign',
+    'stuck frozen blocked zombie': 'orphaned forever hangs', 'kill killed dead died die': 'crash dies', 'lose loses losing': 'lost loss',
+    'expiry ttl': 'lease expire ends', 'timeout': 'lease ttl deadline', 'heartbeat extend keepalive': 'renew watchdog', 'eviction': 'evict',
+    'retry backoff': 'polling attempt repeated', 'worker pod instance thread': 'client holder process', 'recursive nested': 'reentrant reentry',
+    'split brain': 'partition', 'sentinel replication': 'replica failover', 'persistence aof': 'restart disk', 'internet offline wifi': 'network',
+    'performance speed slow latency throughput': 'benchmark costs fast', 'monitor metric observability prometheus': 'count alert log production',
+    'postgres postgresql mysql': 'mariadb sql database', 'js nodejs typescript': 'node javascript', 'golang': 'go', 'dotnet csharp': 'net',
+    'course lesson class classroom teach training student': 'workshop participants exercises', 'playground sandbox simulate': 'laboratory'
+  };
+  var little = new Set(('a after an and are at be by can did do does else for from get happen happens has have how i if in is it me my no not ' +
+    'of on or our should so that the there this to vs versus was we were what when where which who why will with would you your').split(' '));
+  // later is what is for experts or names everything: other pages come before it, unless it is asked for.
+  var later = /exercises|matrix|sources|challenges|alternatives|libraries|redisson|explorer|swarm|soak|language|workshop|import|cohort|handout|levels\/|reference|what comes next/;
+  var sections, vocabulary = new Map(); // the pages' words, and their stems
+  function tokens(text) { return text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) || []; }
+  // stem is a word without its ending: expiry finds expired.
+  function stem(w) { return w.replace(/(?<=^.{3,})(?<![isu])s$/, '').replace(/^(.{4,}?)(ation|ing|ied|ed|ie|al|e|y)$/, '$1'); }
+  // typo is whether one letter of a word is wrong, missing, too much, or swapped with the next.
+  function typo(a, b) {
+    for (var i = 0; i < a.length && a[i] === b[i];) { i++; }
+    var x = a.slice(i), y = b.slice(i);
+    return i && ([y, y.slice(1)].includes(x.slice(1)) || x === y.slice(1) || x === y[1] + y[0] + y.slice(2));
   }
-  // marked is a text in which the words are marked.
-  function marked(text, words) {
-    var any = new RegExp('(' + words.map(function (w) {
-      return stem(w).trim();
-    }).join('|') + ')', 'iu');
-    return text.split(any).map(function (part, i) {
-      var mark = document.createElement('mark');
-      mark.textContent = part;
-      return i % 2 ? mark : part;
+  // part is a sentence with what follows it, or a row of a table, which says less if it ends in a sign or a figure.
+  function part(text, sentence) {
+    var words = tokens(sentence || text);
+    words.forEach(function (w) { vocabulary.set(w, stem(w)); });
+    return { text: text, words: words, weight: /\n\P{L}*$/u.test(text) ? 0.4 : 1 };
+  }
+  // divided are a page's sections. Their first two parts are the titles of the page and of the section.
+  function divided(page) {
+    return page.sections.map(function (s) {
+      var blocks = s.text.replace(s.title + '. ', '').split('\n'), rows = (s.tables || []).flatMap(function (rows) { return rows.slice(1); });
+      return { page: page, section: s, parts: [part(page.title), part(s.title)].concat(blocks.flatMap(function (block) {
+        var sentences = block.split(/(?<=.{40}[.?!]) (?=\p{Lu})/u);
+        return sentences.map(function (sentence, i) { return part(sentences.slice(i).join(' '), sentence); });
+      }), rows.map(function (row) { return part(row); })) };
     });
   }
-  // excerpt is about so much of a text around a word, from a word to a word.
-  function excerpt(text, word) {
-    var at = Math.max(0, text.toLowerCase().indexOf(word));
-    var from = at < 60 ? 0 : text.indexOf(' ', at - 50) + 1;
-    var to = text.length < from + 150 ? text.length : text.lastIndexOf(' ', from + 150);
+  // meant are the words of the pages that a typed word may mean, and how sure that is.
+  function meant(w, before, after) {
+    var s = stem(w), some = new Map(), like = new Set(Object.keys(alike).flatMap(function (typed) {
+      return typed.split(' ').map(stem).includes(s) ? tokens(alike[typed]).map(stem) : [];
+    }));
+    vocabulary.forEach(function (its, t) {
+      var sure = t === w || t === before + w || t === w + after ? 1 : its === s ? 0.9 :
+        t.startsWith(w) ? 0.4 + 0.4 * w.length / t.length : like.has(its) ? 0.65 : 0;
+      if (sure) { some.set(t, sure); }
+    });
+    if (!some.size && w.length > 2) {
+      vocabulary.forEach(function (its, t) {
+        if (t.includes(w) || w.length > 3 && (typo(w, t) || typo(s, its))) { some.set(t, 0.5); }
+      });
+    }
+    return some;
+  }
+  function best(all, value) { return all.reduce(function (most, x) { return Math.max(most, value(x)); }, 0); }
+  // find are the pages that fit best, each as its best sections, with the part of them that has most of the words.
+  function find(text) {
+    sections = sections || lockladder.pages.slice(1).flatMap(divided); // the front page is a list of links
+    var all = tokens(text), big = all.filter(function (w) { return (w[1] || w >= '0' && w <= '9') && !little.has(w); });
+    var words = big.length ? big : all, phrase = ' ' + words.join(' ') + ' ', pages = new Map();
+    var fits = words.map(function (w, i) { return meant(w, words[i - 1], words[i + 1]); });
+    function sum(values) { return values.reduce(function (all, v, i) { return all + v * rare[i]; }, 0); }
+    var hits = sections.map(function (s) {
+      var sure = s.parts.map(function (part) {
+        return fits.map(function (fit) { return best(part.words, function (w) { return fit.get(w) || 0; }); });
+      });
+      var any = fits.map(function (fit, i) { return best(sure, function (has) { return has[i]; }); });
+      return Object.assign({ fits: fits, sure: sure, any: any }, s);
+    });
+    var rare = words.map(function (w, i) { // a rare word counts more
+      return Math.log(1 + hits.length / (1 + hits.filter(function (hit) { return hit.any[i] >= 0.6; }).length));
+    });
+    var whole = sum(words.map(function () { return 1; }));
+    hits.forEach(function (hit) {
+      var first = hit.section.level === 1, most = 0, heading = hit.sure[1], length = hit.parts[1].words.length;
+      var kind = later.exec((hit.page.file + hit.section.title).toLowerCase());
+      hit.parts.slice(2).forEach(function (part, i) {
+        var worth = sum(hit.sure[i + 2]) * part.weight * (first ? 1.3 : 1) * 30 / (30 + part.words.length) +
+          (words[1] && (' ' + part.words.join(' ') + ' ').includes(phrase) ? 3 : 0);
+        if (worth > most || !i) { most = worth; hit.part = part; }
+      });
+      hit.score = (2.5 * sum(heading) / (1 + 0.08 * length) + (first ? 1.8 : 1.5) * sum(hit.sure[0]) + 1.5 * most +
+        (heading.every(function (v) { return v > 0.8; }) ? (hit.section.term ? 3 : 2) * whole * words.length / length : 0)) *
+        Math.pow(sum(hit.any) / whole, 1.5) * (kind && !(kind[0] === 'matrix' && /_/.test(text)) && !fits.some(function (fit) { return fit.get(kind[0]) > 0.8; }) ? 0.6 : 1);
+    });
+    hits.sort(function (a, b) { return b.score - a.score; }).forEach(function (hit) {
+      var page = pages.get(hit.page) || [];
+      if (hit.score > (page[0] || hits[0]).score / (page[0] ? 2 : 20) && page.length < 3) { pages.set(hit.page, page.concat(hit)); }
+    });
+    return Array.from(pages.values());
+  }
+  // has is whether a text has a word that was found.
+  function has(text, hit) { return tokens(text).some(function (t) { return hit.fits.some(function (fit) { return fit.has(t); }); }); }
+  function marked(text, hit) {
+    return text.split(/([\p{L}\p{N}_]+)/u).map(function (word, i) {
+      return i % 2 && has(word, hit) ? Object.assign(document.createElement('mark'), { textContent: word }) : word;
+    });
+  }
+  // excerpt is the beginning of a part, or what is around a word that is far from it.
+  function excerpt(hit) {
+    var text = hit.part.text.split('\n').filter(function (cell) { return /\p{L}/u.test(cell); }).join(' · '), at = 0;
+    if (!text.split(' ').some(function (word) { at += word.length + 1; return has(word, hit); })) { at = 0; }
+    var from = at < 130 ? 0 : text.lastIndexOf(' ', at - 60) + 1, to = text.length < from + 170 ? text.length : text.lastIndexOf(' ', from + 160);
     return (from ? '… ' : '') + text.slice(from, to) + (to < text.length ? ' …' : '');
   }
-  // entries are the sections. Each has parts: its text, and the rows of its tables.
-  var entries, little = ('a an and are at be by can did do does for from get how i in is it me my of on or our should that the this to ' +
-    'vs versus we what when which who why will with would you your').split(' ');
-  function entry(page, section) {
-    var parts = [{ raw: section.text, text: spaced(section.text), head: '' }];
-    (section.tables || []).forEach(function (rows) {
-      rows.forEach(function (row) {
-        parts.push({ raw: row, text: spaced(row), head: spaced(rows[0]), row: true });
-      });
-    });
-    return { page: page, section: section, parts: parts, heading: spaced(section.title), title: spaced(page.title) };
-  }
-  // fit is the part of a section that has the most of the words.
-  function fit(e, words) {
-    var heading = worth(e.heading, words), first = e.section.level === 1;
-    var titled = heading && (e.section.term ? 17 : e.page.rung && first && 9); // has the whole answer
-    var around = (/matrix\.md$/.test(e.page.file) ? 0 : 4) * heading + // it names everything
-      2 * worth(e.title, words) + (titled || 0) + (first ? 6 : 0);
-    return e.parts.map(function (part) {
-      var all = e.heading + e.title + part.text + part.head;
-      var has = words.filter(function (w) { return all.indexOf(stem(w)) >= 0; }).length;
-      return { page: e.page, section: e.section, part: part, titled: titled, words: has, score: around +
-        worth(part.text, words) - 6 * (words.length - has) + (words[1] && part.text.indexOf(spaced(words.join(' '))) >= 0 ? 8 : 0) };
-    }).reduce(better);
-  }
-  function better(a, b) { return (b.words - a.words || b.score - a.score) > 0 ? b : a; }
   // place is where a hit is on its page: a row is found by its word.
-  function place(hit, word) {
-    var text = hit.section.term ? hit.section.title : '';
-    if (hit.part.row) { text = (hit.part.raw.split(' ').find(function (t) { return spaced(t).indexOf(stem(word)) >= 0; }) || '')
-      .replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ''); }
+  function place(hit) {
+    var row = hit.part.text.includes('\n') && hit.part.text.split(/\s/).find(function (t) { return has(t, hit); });
+    var text = hit.section.term ? hit.section.title : (row || '').replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '');
     return (hit.section.anchor || '') + (text && ':~:text=' + encodeURIComponent(text).replace(/-/g, '%2D'));
   }
+  function item(hit, below) {
+    var li = document.createElement('li'), title = hit.section.title;
+    var a = Object.assign(document.createElement('a'), { href: address(hit.page, place(hit)) });
+    li.className = below ? 'below' : '';
+    a.append.apply(a, marked(below ? title : hit.page.title + (hit.section.level > 1 ? ' › ' + title : ''), hit));
+    li.append.apply(li, [a, ' '].concat(marked(excerpt(hit), hit)));
+    return li;
+  }
+  // ways are where to begin: the first groups of pages, and the glossary.
+  function ways(text) {
+    found.append(text);
+    side.querySelectorAll('details:nth-of-type(-n+4), a[href*="glossary."]').forEach(function (group) {
+      found.append(' ', Object.assign(document.createElement('a'), { href: group.href || group.querySelector('a').href,
+        textContent: (group.querySelector('summary') || group).textContent }));
+    });
+  }
   function look() {
-    var words = spaced(search.value.replace(/fail(s|ed)? over/i, 'failover')).split(' ').filter(Boolean);
-    var big = words.filter(function (w) { return little.indexOf(w) < 0; });
-    if (big.length) { words = big; }
+    var pages = search.value.trim() && find(search.value), ul = document.createElement('ul');
     found.replaceChildren();
-    found.hidden = words.length === 0;
-    if (words.length === 0) { return; }
-    entries = entries || lockladder.pages.flatMap(function (page) {
-      return page.sections.map(function (section) { return entry(page, section); });
-    });
-    var hits = entries.map(function (e) { return fit(e, words); });
-    var most = Math.max.apply(null, hits.map(function (hit) { return hit.words; }));
-    hits = hits.filter(function (hit) { return most && (hit.words === most || hit.titled); });
-    hits.sort(function (a, b) { return b.score - a.score; });
-    if (most && most < words.length) { found.append('Nothing has all of these words. Closest:'); }
-    var list = document.createElement('ul');
-    hits.slice(0, 12).forEach(function (hit) {
-      var li = document.createElement('li'), a = document.createElement('a');
-      var word = words.find(function (w) { return hit.part.text.indexOf(stem(w)) >= 0; }) || words[0];
-      a.href = address(hit.page, place(hit, word));
-      a.append.apply(a, marked(hit.page.title + (hit.section.level > 1 ? ' › ' +
-        hit.section.title : ''), words));
-      li.append(a, ' ');
-      li.append.apply(li, marked(excerpt(hit.part.raw, stem(word).trim()), words));
-      list.append(li);
-    });
-    found.append(hits.length ? list : 'Nothing is found.');
-    found.setAttribute('role', 'status');
+    found.hidden = false;
+    if (!pages) { return ways('Type a word or a question, such as lock stuck, which library or cron. Or begin here:'); }
+    if (!pages.length) { return ways('Nothing is found. Try another word, or begin here:'); }
+    if (!pages[0][0].any.every(Boolean)) { found.append('Nothing has all of these words. Closest:'); }
+    ul.append.apply(ul, pages.slice(0, 8).flatMap(function (hits) { return hits.map(item); }));
+    found.append(ul);
   }
   search.addEventListener('input', load);
   search.addEventListener('focus', load);
@@ -486,7 +557,7 @@
     if (e.target !== search && !(found.contains(e.target) && !e.target.closest('a'))) { found.hidden = true; }
   });
   search.addEventListener('keydown', function (e) {
-    var first = found.querySelector('a');
+    var first = found.querySelector('li a');
     if (e.key === 'Enter' && first) { location.href = first.href; }
   });
   // The arrow keys go through the results, and Escape closes them.
@@ -496,8 +567,11 @@
       var on = { ArrowDown: 1, ArrowUp: -1 }[e.key];
       var next = on && stops[stops.indexOf(document.activeElement) + on];
       if (next) { next.focus(); e.preventDefault(); }
-      if (e.key === 'Escape') { search.value = ''; look(); search.blur(); }
+      if (e.key === 'Escape') { search.value = ''; search.blur(); found.hidden = true; }
       e.stopPropagation();
+    });
+    box.addEventListener('focusout', function (e) {
+      if (e.relatedTarget && e.relatedTarget !== search && !found.contains(e.relatedTarget)) { found.hidden = true; }
     });
   });
   // A matrix can be read one lock at a time: what breaks it.

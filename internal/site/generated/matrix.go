@@ -64,7 +64,7 @@ func beside(name, begins string, rungs ...string) func(*Generator, string) (stri
 // linked is a lock's name at the head of a column. A rung's leads to its page.
 func linked(lock string) string {
 	if rung, err := ladder.Find(lock); err == nil {
-		return fmt.Sprintf("[%s](%s)", rung.Short(), pageOf(lock))
+		return fmt.Sprintf("[%s](%s %q)", rung.Short(), pageOf(lock), rung.Idea)
 	}
 	return path.Base(lock)
 }
