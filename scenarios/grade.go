@@ -43,6 +43,8 @@ type NextRung struct {
 	Rung     string   `json:"rung"`
 	Missing  []string `json:"missing,omitempty"`
 	Untested []string `json:"untested,omitempty"`
+
+	verdicts map[string]Verdict
 }
 
 // What shows that a lock renews its lease, has fencing tokens, and survives without some of
@@ -145,7 +147,7 @@ func ahead(reached int, missing [][]string, verdicts map[string]Verdict) (steps 
 		})
 		if len(left) > 0 {
 			listed = append(listed, left...)
-			next := NextRung{Rung: flaws.Safety[step].Rung}
+			next := NextRung{Rung: flaws.Safety[step].Rung, verdicts: verdicts}
 			for _, name := range left {
 				if verdicts[name] == Breaks {
 					next.Missing = append(next.Missing, name)
@@ -229,7 +231,8 @@ func (g Grade) Sentences(name string) (all []string) {
 func (n NextRung) Asks() string {
 	names := scenariosOf(n.Missing)
 	for _, name := range scenariosOf(slices.Concat(n.Missing, n.Untested))[len(names):] {
-		names = append(names, name+" (untested)")
+		at := slices.IndexFunc(n.Untested, func(needs string) bool { return strings.HasPrefix(needs, name+": ") })
+		names = append(names, fmt.Sprintf("%s (%s)", name, cmp.Or(n.verdicts[n.Untested[at]], "untested")))
 	}
 	if len(n.Missing) > 0 {
 		_, invariant, _ := strings.Cut(n.Missing[0], ": ")

@@ -36,7 +36,7 @@ func TestALockStandsWhereItHoldsWhatTheStepsHaveFixed(t *testing.T) {
 			besides: []string{"clock_jump: two holders"}},
 		"no notice of a loss": {like: "diamond/watchdog", but: "lost_lease_told: not told",
 			verdict: scenarios.NotOffered, rung: "diamond",
-			asks:    "lost_lease_told (untested)",
+			asks:    "lost_lease_told (not offered)",
 			besides: []string{"hung_worker: orphaned"}},
 		"no tokens": {like: "diamond/watchdog", but: "tokens_rise: wrong token",
 			verdict: scenarios.DoesNotArise, rung: "diamond/watchdog",

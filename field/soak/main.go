@@ -155,7 +155,7 @@ func parse(args []string, log io.Writer) (options, error) {
 	keys := set.Int("keys", 3, "keys")
 	set.StringVar(&o.dir, "dir", "",
 		"keep all runs below this directory, not only those that didn't hold")
-	err := terminal.Parse(set, args, "Usage: soak -redis auto [flags]\n       soak judge DIR...\n\n", log)
+	err := terminal.Parse(set, args, "usage: go run ./soak -redis auto [flags]\n       go run ./soak judge DIR...\n\n", log)
 	if errors.Is(err, flag.ErrHelp) {
 		help(log)
 		return o, err
@@ -166,7 +166,7 @@ func parse(args []string, log io.Writer) (options, error) {
 	case set.NArg() > 0:
 		return o, fmt.Errorf("%q is not a flag; the one command is: soak judge DIR", set.Arg(0))
 	case *redis != servers.Auto:
-		return o, fmt.Errorf("-redis %s: write -redis auto, which starts the"+
+		return o, fmt.Errorf("-redis %q: write -redis auto, which starts the"+
 			" servers: a soak kills and restarts them", *redis)
 	case c.For <= 0:
 		return o, errors.New("-for must be positive")

@@ -48,8 +48,12 @@ func price(rows []Row) string {
 	simple, safe := arc[0], arc[len(arc)-1]
 	lowest, highest := simple.speeds()
 	least, most := safe.speeds()
-	return fmt.Sprintf("What safety costs: %s, the safest here on one server, was taken %s to %s times as"+
-		" often as %s, the simplest.", names(rows, safe), bound(least/highest, down), bound(most/lowest, up),
+	text := "What safety costs"
+	if least < highest && most > lowest {
+		text += " is less than the noise"
+	}
+	return fmt.Sprintf("%s: %s, the safest here on one server, was taken %s to %s times as often as %s,"+
+		" the simplest.", text, names(rows, safe), bound(least/highest, down), bound(most/lowest, up),
 		names(rows, simple))
 }
 
@@ -126,7 +130,9 @@ const noisy = 10
 // tooNoisy names the rows that say little about a lock, however often they were measured.
 func tooNoisy(rows []Row) string {
 	noise := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.noisy() })
-	quiet := slices.DeleteFunc(slices.Clone(rows), Row.noisy)
+	quiet := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
+		return r.noisy() || r.Name() == serialLimit.Name // with which all are compared
+	})
 	which := "all rows"
 	switch {
 	case len(noise) == 0:

@@ -122,10 +122,10 @@ func (c *checking) hear(scenario string, results []scenarios.Result, err error) 
 		return
 	}
 	if err != nil {
-		fmt.Fprintf(c.log, "  %-24s no verdict\n", scenario)
+		fmt.Fprintf(c.log, "  %-25s no verdict\n", scenario)
 	}
 	for _, r := range results {
-		fmt.Fprintf(c.log, "  %-24s %-22s %s\n", r.Scenario, r.Invariant, r.Verdict)
+		fmt.Fprintf(c.log, "  %-25s %-22s %s\n", r.Scenario, r.Invariant, r.Verdict)
 	}
 }
 
@@ -192,10 +192,10 @@ func (c *checking) print(took time.Duration) {
 	if failures := scenarios.Report(c.results).Failures(); failures != "" {
 		fmt.Fprintf(c.out, "\n%s", protocol.InWords(failures))
 	}
-	fmt.Fprintf(c.out, "\n%-24s %-22s %s\n", "scenario", "invariant", "verdict")
+	fmt.Fprintf(c.out, "\n%-25s %-22s %s\n", "scenario", "invariant", "verdict")
 	for _, r := range c.results {
-		fmt.Fprintf(c.out, "%-24s %-22s %s\n", r.Scenario, r.Invariant,
-			strings.Replace(c.verdict(r), ": ", ":\n    ", 1))
+		fmt.Fprintf(c.out, "%-25s %-22s %s\n", r.Scenario, r.Invariant,
+			strings.Replace(c.verdict(r), ": ", ":\n  ", 1))
 	}
 	lines := []string{fmt.Sprintf("%s; %v", c.summary(), took.Round(time.Second))}
 	if c.only == nil {

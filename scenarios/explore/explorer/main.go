@@ -34,7 +34,7 @@ with a few faults, and shows the shortest order (schedule) that breaks it.
   why RUNG              what breaks: a lease that ends, a crash, a lost reply
   more RUNG             what else breaks: other names, extra Unlocks, errors
   replay RUNG SCHEDULE  the timeline of one schedule, such as 'once: A> A< E B>'
-  standard              all rungs in turn, each with one lease's end and one crash
+  standard              all rungs, each with one lease's end and one crash
 
 Each takes seconds to minutes. docs/explorer.md explains schedules and bounds.
 `
