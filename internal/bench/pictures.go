@@ -305,7 +305,7 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 		y += dotsHeight
 	}
 	steps := []float64{1, 2, 5}
-	if most/least > 500 {
+	if most/least > 500 || most > 10_000 && most/least > 50 { // wide numbers
 		steps = steps[:1]
 	}
 	for ten := math.Pow10(int(math.Floor(math.Log10(least)))); ten <= most; ten *= 10 {
