@@ -423,7 +423,9 @@ func WritePage(r Report, w io.Writer) error {
 		text += table.Row(row)
 	}
 	last, _ := greatest(r.Rows)
-	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "Found": Findings(r.Rows),
+	found := Findings(r.Rows)
+	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "Found": found,
+		"Safe": strings.Contains(strings.Join(found, " "), "safe"),
 		"Rows": text + "\n" + table.Legend(), "Locks": last, "Wrong": slices.ContainsFunc(last, Row.Wrong),
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {
