@@ -305,7 +305,7 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 		y += dotsHeight
 	}
 	steps := []float64{1, 2, 5}
-	if most/least > 500 {
+	if most/least > 500 || most > 10_000 && most/least > 50 { // wide numbers
 		steps = steps[:1]
 	}
 	for ten := math.Pow10(int(math.Floor(math.Log10(least)))); ten <= most; ten *= 10 {
@@ -423,7 +423,9 @@ func WritePage(r Report, w io.Writer) error {
 		text += table.Row(row)
 	}
 	last, _ := greatest(r.Rows)
-	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "Found": Findings(r.Rows),
+	found := Findings(r.Rows)
+	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "Found": found,
+		"Safe": strings.Contains(strings.Join(found, " "), "safe"),
 		"Rows": text + "\n" + table.Legend(), "Locks": last, "Wrong": slices.ContainsFunc(last, Row.Wrong),
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {
