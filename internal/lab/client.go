@@ -88,10 +88,9 @@ func (c *Client) Connect(ctx context.Context) error {
 	return nil
 }
 
-// mortal fails the commands of a dead process, and when the world has ended it
-// ends the goroutines that still send some. To end them at once would leave
-// behind those that wait for their answers: a lock may ask from goroutines of
-// its own.
+// mortal fails the commands of a dead process, and when the world has ended it ends the
+// goroutines that still send some. To end them at once would leave behind those that wait for
+// their answers: a lock may ask from goroutines of its own.
 type mortal struct{ client *Client }
 
 func (m mortal) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -189,9 +188,8 @@ func (c *Client) from(ctx context.Context, cmds []redis.Cmder) {
 // module is what the import paths of this module's packages begin with.
 const module = "github.com/lockladder/lockladder/"
 
-// caller is the line of the lock that is running: the innermost one that belongs
-// neither to the driver nor to what all locks share. A lock of another module is
-// named by its whole import path.
+// caller is the line of the lock that is running: the innermost one that belongs neither to the
+// driver nor to what all locks share. A lock of another module is named by its whole import path.
 func caller() string {
 	var at stack
 	deep := runtime.Callers(3, at[:])
@@ -335,8 +333,7 @@ func (c *Client) close() {
 	}
 }
 
-// Pause stops the process, or lets it go on. A stopped process has been told
-// nothing.
+// Pause stops the process, or lets it go on. A stopped process has been told nothing.
 func (c *Client) Pause(asleep bool) {
 	c.asleep.Store(asleep)
 	what := "wakes up"
@@ -366,8 +363,7 @@ func (c *Client) Go(script func()) {
 	}()
 }
 
-// Step waits for the client's turn and then does something that the world must
-// see in order.
+// Step waits for the client's turn and then does something that the world must see in order.
 func (c *Client) Step(what string, do func()) {
 	c.mustLive()
 	if !c.world.order.Wait(order.Turn{Due: time.Now(), Client: c.Name, Node: -1, Text: what}) {

@@ -14,8 +14,7 @@ import (
 	"github.com/lockladder/lockladder/internal/lab/order"
 )
 
-// newWorld chooses what the world is made of: real servers, in their time, or
-// embedded ones.
+// newWorld chooses what the world is made of: real servers, in their time, or embedded ones.
 func newWorld(config Config) *World {
 	w := &World{Config: config, order: config.Order}
 	if len(w.Keys) == 0 {
@@ -143,8 +142,7 @@ func (w *World) Play() {
 	}
 }
 
-// Record starts the recording, and the counting of commands, and sets the clock
-// to zero.
+// Record starts the recording, and the counting of commands, and sets the clock to zero.
 func (w *World) Record() {
 	if w.rehearsing {
 		w.log.Keys, w.rehearsing = w.Keys, false
@@ -160,9 +158,8 @@ func (w *World) Record() {
 // that no scenario is about which command decides a call, see Client.Decided.
 func (w *World) Rehearse(keys []string) { w.log.Keys, w.rehearsing = keys, true }
 
-// Rewind makes the world as new, but for its nodes' script caches and the
-// clients' connections. All clients are dead meanwhile, and every goroutine
-// ends at its next command.
+// Rewind makes the world as new, but for its nodes' script caches and the clients' connections.
+// All clients are dead meanwhile, and every goroutine ends at its next command.
 func (w *World) Rewind(meanwhile func()) {
 	w.log.Recording = false
 	for _, c := range w.clients {

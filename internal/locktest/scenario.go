@@ -110,9 +110,8 @@ func (s *Scenario) Process(name string) *Process {
 	return p
 }
 
-// Owner makes an owner of the lock. Its name is its process's and a number,
-// which is also how many milliseconds it begins after the others: ties decide
-// nothing.
+// Owner makes an owner of the lock. Its name is its process's and a number, which is also how
+// many milliseconds it begins after the others: ties decide nothing.
 func (s *Scenario) Owner(name string, options ...lock.Option) *Owner {
 	return s.OwnerOf(Key, name, options...)
 }
@@ -128,8 +127,7 @@ func (s *Scenario) OwnerOf(key, name string, options ...lock.Option) *Owner {
 	return o
 }
 
-// Play starts the scripts that were not started yet, and plays until all of them
-// have ended.
+// Play starts the scripts that were not started yet, and plays until all of them have ended.
 func (s *Scenario) Play() {
 	for _, o := range s.owners {
 		if o.begun || len(o.script) == 0 {
@@ -145,8 +143,7 @@ func (s *Scenario) Play() {
 	s.World.Play()
 }
 
-// Serves plays the scripts. Owners are granted the lock in this order, and
-// nobody else is.
+// Serves plays the scripts. Owners are granted the lock in this order, and nobody else is.
 func (s *Scenario) Serves(names ...string) {
 	s.t.Helper()
 	s.Play()
@@ -200,11 +197,10 @@ func (p *Process) Warm() {
 	s.World.Play()
 }
 
-// Driven gives the process a driver that repeats commands, waits and dials as
-// go-redis does when nobody sets anything, wrapped by the application; the lab's
-// clients do none of that.
-// It is to be called before the process has owners. Wrap may be nil, or stands
-// between the driver and its connections.
+// Driven gives the process a driver that repeats commands, waits and dials as go-redis does when
+// nobody sets anything, wrapped by the application; the lab's clients do none of that. It is to
+// be called before the process has owners. Wrap may be nil, or stands between the driver and its
+// connections.
 func (p *Process) Driven(wrap func(net.Conn) net.Conn) *Process {
 	p.driven = redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:1", // never dialed
@@ -278,8 +274,7 @@ func (l located) Errorf(format string, args ...any) {
 // the network: it is not lock.ErrNotHeld.
 var ErrUnknown = errors.New("an error that leaves the outcome open")
 
-// expect compares a call's error with the one that a test wants, none by
-// default.
+// expect compares a call's error with the one that a test wants, none by default.
 func expect(t located, call string, err error, want []error) {
 	t.Helper()
 	switch {

@@ -80,9 +80,8 @@ type Command struct {
 	Late   bool      // it took longer than the network takes
 }
 
-// Over says whether the grant's lease has ended at this moment, by the true
-// clock. A key that is still there and expires has a lease; of others only the
-// lock itself can tell.
+// Over says whether the grant's lease has ended at this moment, by the true clock. A key that is
+// still there and expires has a lease; of others only the lock itself can tell.
 func (l *Log) Over(g *Grant) bool {
 	if l.LeaseEnd != nil {
 		if end, ok := l.LeaseEnd(g.State.Value); ok {
@@ -101,8 +100,7 @@ func (l *Log) until(g *Grant) time.Time {
 	return end
 }
 
-// Executed compares a lock key before and after a command, and keeps the books of
-// grants.
+// Executed compares a lock key before and after a command, and keeps the books of grants.
 func (l *Log) Executed(c Command, at Place, before, after State) {
 	if at.Member == "" && at.Key == l.Readers {
 		for member := range l.members(before, after) {
@@ -199,8 +197,7 @@ func (l *Log) Lost(node int) {
 	}
 }
 
-// Owner is the client that a majority of the nodes holds the lock for, or the
-// readers, or "-".
+// Owner is the client that a majority of the nodes holds the lock for, or the readers, or "-".
 func (l *Log) Owner() string { return l.owner(l.Leases()) }
 
 // owner is Owner, by what the nodes have of the first key: each look at a node costs

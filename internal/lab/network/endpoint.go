@@ -94,8 +94,7 @@ func (c *Endpoint) Hold(from, to time.Duration, event func() bool) {
 		func() { h.open.Store(true) })
 }
 
-// held is when the window ends in which the client is now; the zero time when it
-// is in none.
+// held is when the window ends in which the client is now; the zero time when it is in none.
 func (c *Endpoint) held() time.Time {
 	c.cuts.Lock()
 	defer c.cuts.Unlock()
@@ -113,8 +112,7 @@ func (c *Endpoint) held() time.Time {
 // CutOff says whether the client is in such a time.
 func (c *Endpoint) CutOff() bool { return !c.held().IsZero() }
 
-// hold keeps a command or a reply back until its event, where a moment is not
-// enough.
+// hold keeps a command or a reply back until its event, where a moment is not enough.
 func (c *Endpoint) hold(f Fault) {
 	if f.Until != nil {
 		c.net.Real.Await(f.Until, c.Dead, 3*c.net.Lease/2)
@@ -182,9 +180,8 @@ func (c *Endpoint) Recount() {
 	c.all = 0
 }
 
-// Decided is which command of the newest call of a kind, or of those on the client's
-// own account since the scenario began, was the first to change the lock, counted
-// from 1; 0 when none has.
+// Decided is which command of the newest call of a kind, or of those on the client's own account
+// since the scenario began, was the first to change the lock, counted from 1; 0 when none has.
 func (c *Endpoint) Decided(call Call) int {
 	c.counts.Lock()
 	defer c.counts.Unlock()
@@ -221,8 +218,7 @@ func (c *Endpoint) Sent(call Call) int {
 	return c.sent[call]
 }
 
-// late says whether a command that has just arrived took longer than the network
-// takes.
+// late says whether a command that has just arrived took longer than the network takes.
 func (c *Endpoint) late(sent time.Time) bool {
 	return time.Since(sent) > max(c.net.Log.Blur, c.latency())
 }
@@ -247,8 +243,7 @@ func (c *Endpoint) answered(f Fault, sent time.Time) time.Time {
 	return c.net.Log.Moment(f.Answer)
 }
 
-// records records a command that was executed, and what becomes of its reply by its
-// fate.
+// records records a command that was executed, and what becomes of its reply by its fate.
 func (c *Endpoint) records(e *history.Entry, f Fault, sent time.Time) {
 	log, now := c.net.Log, time.Now()
 	if c.late(sent) {

@@ -14,8 +14,7 @@ import (
 	"github.com/lockladder/lockladder/internal/lab/history"
 )
 
-// Node is one independent server, or what is one to a lock. Its errors say what it
-// did not do.
+// Node is one independent server, or what is one to a lock. Its errors say what it did not do.
 type Node interface {
 	// Observe asks for a key without being a client. A node that does not answer
 	// has nothing to say.
@@ -31,13 +30,11 @@ type Node interface {
 	// when its driver comes by another way.
 	NewClient(dial Dial) redis.UniversalClient
 
-	// Operate executes an operator's command, and Delete frees the lock as an
-	// operator does.
+	// Operate executes an operator's command, and Delete frees the lock as an operator does.
 	Operate(args ...string) error
 	Delete(keys ...string) error
 
-	// Restart makes it lose all data, if it keeps none, and its connections,
-	// which cut breaks.
+	// Restart makes it lose all data, if it keeps none, and its connections, which cut breaks.
 	Restart(cut func()) error
 
 	// Replicate gives it a replica that hears of nothing that happens from then
@@ -62,14 +59,12 @@ type Node interface {
 type Redis interface {
 	Node
 
-	// Accept takes a new connection to the node at one of its addresses; "" is
-	// its own.
+	// Accept takes a new connection to the node at one of its addresses; "" is its own.
 	Accept(addr string) (Conn, error)
 }
 
-// Opaque is a node whose protocol is not Redis's: the lab can tell requests and
-// replies apart, but not what they do to the lock. Whose it is shows in what the
-// node holds.
+// Opaque is a node whose protocol is not Redis's: the lab can tell requests and replies apart,
+// but not what they do to the lock. Whose it is shows in what the node holds.
 type Opaque interface {
 	Node
 	Store() Store

@@ -1,7 +1,6 @@
-// Package order says who goes next in a scenario: in virtual time one thing passes
-// at a time, in a fixed order; on real servers all go on at once, each when its
-// time has come; and the explorer, which implements Order itself, lets pass what
-// its schedule says.
+// Package order says who goes next in a scenario: in virtual time one thing passes at a time, in
+// a fixed order; on real servers all go on at once, each when its time has come; and the
+// explorer, which implements Order itself, lets pass what its schedule says.
 package order
 
 import (
@@ -12,13 +11,11 @@ import (
 
 // Order is who goes next, and how time passes until then.
 type Order interface {
-	// Run does the work of a world where this order holds, and returns its error,
-	// ErrLeak or ErrStuck. Stuck goroutines are left behind, because they can't be
-	// stopped.
+	// Run does the work of a world where this order holds, and returns its error, ErrLeak or
+	// ErrStuck. Stuck goroutines are left behind, because they can't be stopped.
 	Run(t *testing.T, live func() error) error
 
-	// Wait blocks until it is this turn. It is false when the world has ended
-	// instead.
+	// Wait blocks until it is this turn. It is false when the world has ended instead.
 	Wait(Turn) bool
 
 	// Play lets things pass until nothing runs any more. It returns an error,
@@ -47,9 +44,8 @@ type Turn struct {
 // ErrLeak says that goroutines of a lock outlived everything that they served.
 var ErrLeak = errors.New("the lock leaks goroutines")
 
-// ErrStuck says that the world came to a halt on something that is neither a
-// timer, nor the network, nor a channel, mostly a mutex that is held while Redis
-// is asked.
+// ErrStuck says that the world came to a halt on something that is neither a timer, nor the
+// network, nor a channel, mostly a mutex that is held while Redis is asked.
 var ErrStuck = errors.New("the lock is stuck")
 
 // ErrEndless says that a script, such as a client's call, did not end.
