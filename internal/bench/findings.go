@@ -13,8 +13,31 @@ import (
 // that with the most clients.
 func Findings(rows []Row) []string {
 	rows, _ = greatest(rows)
-	return slices.DeleteFunc([]string{fastest(rows), price(rows), waking(rows), fastAndWrong(rows),
+	return slices.DeleteFunc([]string{busy(rows), fastest(rows), waking(rows), fastAndWrong(rows),
 		tooNoisy(rows)}, func(text string) bool { return text == "" })
+}
+
+// steady is how many times as fast the serial limit may be in one round as in another. A ratio
+// to it compares what was measured at the same speed of the computer, if that changes slowly.
+const steady = 4
+
+// busy says that the serial limit, which is measured beside each round, wasn't steady.
+func busy(rows []Row) string {
+	least, most := math.Inf(1), 0.0
+	rows, _ = greatest(rows)
+	for _, row := range rows {
+		for _, round := range row.Rounds {
+			rate, ratio := round.Number("acquisitions_per_second"), round.Ratio()
+			if rate != nil && ratio != nil && *rate > 0 && *ratio > 0 {
+				least, most = min(least, *rate / *ratio), max(most, *rate / *ratio)
+			}
+		}
+	}
+	if most < steady*least || most == 0 {
+		return ""
+	}
+	return fmt.Sprintf("No lock is compared: the computer did something else as well, because the serial"+
+		" limit was %s times as fast in one round as in another. Try again when it is idle.", bound(most/least, down))
 }
 
 // fastest says which of the safe locks are, or of all where no two are known to be safe.
@@ -37,33 +60,16 @@ func fastest(rows []Row) string {
 	return ""
 }
 
-// price compares the safest lock on one server with the simplest, where there are enough rounds.
-func price(rows []Row) string {
-	arc := slices.DeleteFunc(locks(rows), func(r Row) bool {
-		return r.Rung().Step == 0 || r.Rung().Nodes > 1 || len(r.Rounds) < fewest
-	})
-	if len(arc) < 2 || arc[0].Name() == arc[len(arc)-1].Name() {
-		return ""
-	}
-	simple, safe := arc[0], arc[len(arc)-1]
-	lowest, highest := simple.speeds()
-	least, most := safe.speeds()
-	text := "What safety costs"
-	if least < highest && most > lowest {
-		text += " is less than the noise"
-	}
-	return fmt.Sprintf("%s: %s, the safest here on one server, was taken %s to %s times as often as %s,"+
-		" the simplest.", text, names(rows, safe), bound(least/highest, down), bound(most/lowest, up),
-		names(rows, simple))
-}
-
 // speed is how fast a row is: compared with the serial limit if that was measured.
 func (r Row) speed() float64 {
 	return *cmp.Or(r.Ratio(), r.Number("acquisitions_per_second"), new(0.0))
 }
 
-// locks are the rows of locks that did what a lock should.
+// locks are the rows of locks that did what a lock should, where they can be compared.
 func locks(rows []Row) []Row {
+	if busy(rows) != "" {
+		return nil
+	}
 	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
 		return r.Kind() == Baseline || r.Wrong() || !r.Finished() || r.speed() == 0
 	})
@@ -99,7 +105,7 @@ func waking(rows []Row) string {
 		return ""
 	}
 	return fmt.Sprintf("Locks whose waiters are woken by a message (%s) were taken at least %s times as"+
-		" often as any that polls.", names(rows, woken...), bound(times, down))
+		" often as any that polls and pauses.", names(rows, woken...), bound(times, down))
 }
 
 // apart is how many times as fast as every slow row each fast one is at least.
