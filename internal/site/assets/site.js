@@ -201,6 +201,16 @@
       resized = setTimeout(function () { location.replace('?slides&block=' + block + location.hash); }, 300);
     });
   }
+  // reveals answers the next question of a slide, or plays its run, before a clicker turns it.
+  function reveals(slide) {
+    var next = Array.from(slide.querySelectorAll('details:not([open]), .player')).find(function (e) {
+      return !('seen' in e.dataset) && e.offsetParent && (e.matches('.player') || /\?\s*$/.test(e.firstElementChild.textContent));
+    });
+    if (!next) { return false; }
+    next.dataset.seen = '';
+    if (next.matches('details')) { next.open = true; } else { next.querySelector('[aria-label^=play]').click(); }
+    return true;
+  }
   // leave shows the whole page, at what the slide shows.
   function leave() {
     var titled = slides.slice(0, shown + 1).map(function (section) {
@@ -263,6 +273,9 @@
     });
   }
 
+  // The way to other pages is for the screen.
+  main.querySelectorAll('p').forEach(function (p) { p.classList.toggle('way', p.textContent.indexOf('← ') === 0); });
+
   // Paper shows what is folded, and tears only what fills more than half a sheet.
   window.addEventListener('beforeprint', function () {
     document.querySelectorAll('details').forEach(function (d) { d.open = true; });
@@ -304,7 +317,8 @@
     if (e.key === 'ArrowRight' && !scrolls(target) && !show(shown + 1)) { go('next'); }
     if (slides) {
       if (e.key === ' ' && !/^(BUTTON|A|SUMMARY)$/.test(target.tagName)) { on = e.shiftKey ? -1 : 1; }
-      if (on) { show(shown + on); e.preventDefault(); }
+      if (on && !(e.key === 'PageDown' && reveals(slides[shown]))) { show(shown + on); }
+      if (on) { e.preventDefault(); }
       if (e.key === '.' || e.key === 'b') { root.toggleAttribute('data-black'); }
     }
     if (e.key === '?') { help.showModal(); }
