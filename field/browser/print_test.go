@@ -146,7 +146,7 @@ func TestTheHandoutIsOnePageWithAPicture(t *testing.T) {
 	s := newStage(t)
 	sheets := s.prints("handout.md")
 	require.Len(t, sheets, 1)
-	assert.Contains(t, sheets[0].text, "BandCbothbelieve") // the picture's last words
+	assert.Contains(t, sheets[0].text, "withaleaseuntil20.023") // the picture's last words
 	assert.NotContains(t, sheets[0].text, "toprint")
 	assert.Len(t, s.paper(11), 1, "US Letter is lower, and wider")
 	assert.Len(t, s.prints("worksheet.md"), 2)
