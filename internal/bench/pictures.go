@@ -116,6 +116,8 @@ func serialDots(all []Row) picture {
 		number: "median", found: fastest(rows)}
 	if !slices.ContainsFunc(rows, func(row Row) bool { return len(row.Rounds) > 1 }) {
 		p.legend, p.number = []string{"one round"}, ""
+	} else if slices.ContainsFunc(rows, func(row Row) bool { return len(row.Rounds) < trusted }) {
+		p.legend = []string{"median and range (from 6 rounds on: 95 % interval)"}
 	}
 	for _, row := range rows {
 		ratio := row.Ratio()
