@@ -243,8 +243,8 @@ func (c command) status() int {
 }
 
 func typeIn(t *testing.T, dir, line string) (status int, output string) {
-	// The longest takes ten minutes, and .ci/full types it beside other steps.
-	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	// The longest takes twenty minutes, and .ci/full types it beside other steps.
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second

@@ -58,7 +58,7 @@ func Run(ctx context.Context, root, name string, output io.Writer) error {
 	t := tests[name]
 	dir := filepath.Join(root, t.module)
 	// A slow machine takes longer than go test's ten minutes for the largest.
-	args := slices.Concat([]string{"test", "-count=1", "-timeout=1h"},
+	args := slices.Concat([]string{"test", "-count=1", "-timeout=3h"},
 		strings.Fields(t.args), []string{"-update"})
 	fmt.Fprintf(output, "cd %s && go %s\n", dir, strings.Join(args, " "))
 	cmd := exec.CommandContext(ctx, "go", args...)
