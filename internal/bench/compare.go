@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 )
@@ -15,17 +14,25 @@ func Compare(file string, before, after Report) string {
 		fmt.Fprintf(&b, " of commit %s", *commit)
 	}
 	fmt.Fprintf(&b, ", by the ratios to the serial limit:%s\n", otherwise(before.Env, after.Env))
-	lines := 0
+	lines, without := "", "No row was measured in both with the same settings.\n"
 	for _, now := range after.Rows {
 		for _, then := range before.Rows {
-			if alike(then, now) {
-				b.WriteString(difference(then, now))
-				lines++
+			switch {
+			case !alike(then, now):
+			case then.Ratio() == nil || now.Ratio() == nil:
+				without = fmt.Sprintf("%s has no ratios: each row was measured once, and serial-limit wasn't"+
+					" a row. Use -rounds %d or more.\n", map[bool]string{true: file, false: "This run"}[then.Ratio() == nil], fewest)
+			default:
+				lines += difference(then, now)
 			}
 		}
 	}
-	if lines == 0 {
-		b.WriteString("No row was measured in both with the same settings.\n")
+	if lines == "" {
+		return b.String() + without
+	}
+	fmt.Fprintf(&b, "  %-17s %7s %5s %11s  %5s %11s change\n", "rung", "clients", "old", "range", "new", "range")
+	if b.WriteString(lines); strings.Contains(lines, tooFew) {
+		fmt.Fprintf(&b, "%s: with fewer than %d rounds in one of the runs, chance can't be told.\n", tooFew, fewest)
 	}
 	return b.String()
 }
@@ -66,25 +73,17 @@ func alike(a, b Row) bool {
 			return false
 		}
 	}
-	return a.Ratio() != nil && b.Ratio() != nil && b.Name() != serialLimit.Name
+	return b.Name() != serialLimit.Name
 }
 
 // difference is a line about one row.
 func difference(then, now Row) string {
 	percent := 100 * (*now.Ratio()/(*then.Ratio()) - 1)
-	return fmt.Sprintf("  %-*s %5d clients  %6.3f ± %2.0f %%  %6.3f ± %2.0f %%  %+6.1f %%  %s\n",
-		nameWidth, now.Name(), now.Count("table_clients"), *then.Ratio(), then.spread(),
-		*now.Ratio(), now.spread(), percent, verdict(then, now))
+	return fmt.Sprintf("  %-19s %5d %5.3f %11s  %5.3f %11s %+4.0f %%  %s\n", now.Name(), now.Count("table_clients"),
+		*then.Ratio(), then.Range(), *now.Ratio(), now.Range(), percent, verdict(then, now))
 }
 
-// spread is 0 where there is none.
-func (r Row) spread() float64 { return *cmp.Or(r.Number("spread"), new(0.0)) }
-
-// interval has the ends of the range in which the median of many more rounds would be.
-func (r Row) interval() (lo, hi float64) {
-	half := *r.Ratio() * r.spread() / 100
-	return *r.Ratio() - half, *r.Ratio() + half
-}
+const tooFew = "too few"
 
 // drift is by which part the same program differs between two runs, whatever its rounds
 // say: memory lies elsewhere, and the machine has other neighbors. Of 20 pairs of runs of
@@ -95,11 +94,12 @@ const drift = 0.25
 // verdict says whether a difference is one. It is noise while the intervals of the medians
 // touch, or could with what two runs differ by anyway.
 func verdict(then, now Row) string {
-	least, most := then.interval()
-	lo, hi := now.interval()
+	if min(len(then.Ratios()), len(now.Ratios())) < fewest {
+		return tooFew
+	}
+	least, most := around(then.Ratios())
+	lo, hi := around(now.Ratios())
 	switch {
-	case min(len(then.Rounds), len(now.Rounds)) < fewest:
-		return "too few rounds to say"
 	case lo > most*(1+drift):
 		return "faster"
 	case hi < least*(1-drift):

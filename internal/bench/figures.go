@@ -22,7 +22,7 @@ func (f Figure) member(ofRound bool) string {
 	switch {
 	case ofRound:
 		return f.Round
-	case f.Name == "spread":
+	case f.Name == "range":
 		return "" // it follows from the rounds
 	}
 	return f.Name
@@ -59,16 +59,14 @@ func (m *Measurement) figures() []Figure {
 		{Name: "fixed_poll", Value: m.FixedPoll},
 
 		{Name: "sold", Value: m.Taken, Over: worst, Column: Column{"", "sold", 6, 0},
-			Legend: "sold, oversold: how many were taken from the stock, and how many of them " +
-				"it didn't have"},
+			Legend: "sold, oversold: how many were taken from the stock, and how many of them it didn't have"},
 		{Name: "left", Value: m.Left, Column: Column{"", "left", 6, 0}},
 		{Name: "oversold", Value: max(0, m.Taken-int64(m.Stock)), Round: "oversold",
 			Over: worst, Column: Column{"over-", "sold", 6, 0}},
 		{Name: "lost_updates", Value: lost, Over: worst, Unit: "lost-updates",
 			Column: Column{"lost", "updates", 8, 0},
-			Legend: "lost updates: sections in which another client changed the stock " +
-				"between the reading and the taking: without a lock that excludes, " +
-				"also where nothing is oversold"},
+			Legend: "lost updates: sections in which another client changed the stock between the" +
+				" reading and the taking: without a lock that excludes, also where nothing is oversold"},
 		{Name: "max_holders", Value: when(!m.Unlocked, m.Most), Over: worst,
 			Column: Column{"most", "inside", 7, 0},
 			Legend: "most inside: the most clients in the critical section at one time"},
@@ -78,23 +76,20 @@ func (m *Measurement) figures() []Figure {
 
 		{Name: "seconds", Value: Rounded(m.Took.Seconds(), 6), Round: "seconds",
 			Column: Column{"wall", "s", 6, 2}},
-		{Name: "acquisitions_per_second", Value: m.PerSecond(),
-			Round: "acquisitions_per_second", Unit: "acquisitions/s",
-			Column: Column{"locks", "taken/s", 8, 0},
+		{Name: "acquisitions_per_second", Value: m.PerSecond(), Round: "acquisitions_per_second",
+			Unit: "acquisitions/s", Column: Column{"locks", "taken/s", 8, 0},
 			Legend: "locks taken/s: completed turns a second"},
 		{Name: "wait_ms.p50", Value: wait.At(50), Round: "wait_p50_ms", Unit: "wait-p50-ms",
 			Column: Column{"wait", "p50 ms", 7, Brief},
-			Legend: "wait: until the lock was granted; 50 or 99 % of the acquisitions waited " +
-				"no longer than p50 or p99"},
-		{Name: "wait_ms.p99", Value: wait.At(99),
-			Column: Column{"wait", "p99 ms", 7, Brief}},
+			Legend: "wait: until the lock was granted; 50 or 99 % of the acquisitions waited no longer than" +
+				" p50 or p99"},
+		{Name: "wait_ms.p99", Value: wait.At(99), Column: Column{"wait", "p99 ms", 7, Brief}},
 		{Name: "wait_ms.max", Value: m.longestWait(), Round: "wait_max_ms",
 			Column: Column{"wait", "max ms", 7, Brief}},
 		{Name: "commands_per_section", Value: m.sent(m.Commands), Round: "commands_per_section",
 			Column: Column{"commands", "/section", 9, 1},
 			Legend: "commands: as clients send them, without publish/subscribe"},
-		{Name: "round_trips_per_section", Value: m.sent(m.Trips),
-			Column: Column{"trips", "/section", 9, 1},
+		{Name: "round_trips_per_section", Value: m.sent(m.Trips), Column: Column{"trips", "/section", 9, 1},
 			Legend: "trips: round trips"},
 
 		{Name: "failures", Value: m.Failures, Over: sum, Column: Column{"", "failed", 7, 0}},
@@ -104,26 +99,21 @@ func (m *Measurement) figures() []Figure {
 		{Name: "retries", Value: when(m.Asked > 0, m.Refused),
 			Column: Column{"", "retries", 8, 0}, Legend: "retries: refused attempts"},
 
-		{Name: "ratio_to_serial", Value: m.ratio(),
-			Round: "ratio_to_serial", Unit: "times-serial",
-			Column: Column{"times", "serial", 8, 3},
-			Legend: "times serial: completed turns a second, compared with the serial " +
-				"limit in the same round: the median of the rounds"},
-		{Name: "spread", // it needs all rounds: see Median
-			Column: Column{"spread", "±%", 7, 1},
-			Legend: "±%: with a confidence of 95 %, the median of many more rounds would " +
-				"be no further away than that (of fewer than six rounds, half of " +
-				"their range). The other figures are those of the round with the median."},
-		{Name: "jain", Value: when(m.Absent == 0, jain(m.Served)),
-			Column: Column{"", "jain", 7, 3},
+		{Name: "ratio_to_serial", Value: m.ratio(), Round: "ratio_to_serial", Unit: "times-serial",
+			Column: Column{"times", "serial", 7, 3},
+			Legend: "times serial: completed turns a second, compared with the serial limit in the same" +
+				" round: the median of the rounds"},
+		{Name: "range", // it needs all rounds: see Median
+			Column: Column{"", "range", 12, 0},
+			Legend: "range: with a confidence of 95 %, the median of many more rounds would be in " +
+				"it (of fewer than six rounds, it is from the lowest to the highest). The other " +
+				"figures are those of the round with the median."},
+		{Name: "jain", Value: when(m.Absent == 0, jain(m.Served)), Column: Column{"", "jain", 7, 3},
 			Legend: "jain: 1 when all clients had as many turns"},
-		{Name: "in_order", Value: inOrder(m.Stamps),
-			Column: Column{"in", "order%", 7, percent},
-			Legend: "in order: pairs of clients that were served in the order in which " +
-				"they came (50: chance)"},
+		{Name: "in_order", Value: inOrder(m.Stamps), Column: Column{"in", "order%", 7, percent},
+			Legend: "in order: pairs of clients that were served in the order in which they came (50: chance)"},
 		{Name: "calls_per_section", Value: when(m.Usage.Known && m.Subject.Nodes > 0,
-			Per(m.Usage.Calls, m.Sections)),
-			Column: Column{"calls", "/section", 9, 1},
+			Per(m.Usage.Calls, m.Sections)), Column: Column{"calls", "/section", 9, 1},
 			Legend: "calls: commands that the servers report to have executed, inside scripts too"},
 		{Name: "cpu_us_per_section.clients", Value: m.cpu(m.CPU),
 			Column: Column{"clients'", "CPU µs", 9, 0},

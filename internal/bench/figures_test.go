@@ -60,21 +60,15 @@ func TestAReportIsReadAsItWasWritten(t *testing.T) {
 
 // fullRow has every figure.
 func fullRow() Row {
-	round := RowOf(map[string]any{"seconds": 1.25, "sections": 1000,
-		"acquisitions_per_second": 800, "ratio_to_serial": 0.11,
-		"wait_ms.p50": 512.25, "wait_ms.max": 1249.875, "oversold": 0})
-	row := RowOf(map[string]any{
-		"rung": "gold", "kind": string(Rung), "nodes": 1, "clients": 1000,
-		"table_clients": 1000, "stock": 100, "poll_ms": 1000,
-		"sold": 100, "left": 0, "oversold": 0, "lost_updates": 0, "max_holders": 1,
-		"finished": true, "turns": 1000, "sections": 1000, "seconds": 1.25,
-		"acquisitions_per_second": 800, "wait_ms.p50": 512.25,
-		"wait_ms.p99": 1201.5, "wait_ms.max": 1249.875,
-		"commands_per_section": 4.2, "round_trips_per_section": 4.2,
-		"calls_per_section": 5.2, "cpu_us_per_section.clients": 90,
-		"cpu_us_per_section.server": 31.5, "failures": 0, "retries": 1130,
-		"ratio_to_serial": 0.11, "jain": 1.0,
-		"in_order": 0.5})
+	round := RowOf(map[string]any{"seconds": 1.25, "sections": 1000, "acquisitions_per_second": 800,
+		"ratio_to_serial": 0.11, "wait_ms.p50": 512.25, "wait_ms.max": 1249.875, "oversold": 0})
+	row := RowOf(map[string]any{"rung": "gold", "kind": string(Rung), "nodes": 1, "clients": 1000,
+		"table_clients": 1000, "stock": 100, "poll_ms": 1000, "sold": 100, "left": 0, "oversold": 0, "lost_updates": 0,
+		"max_holders": 1, "finished": true, "turns": 1000, "sections": 1000, "seconds": 1.25,
+		"acquisitions_per_second": 800, "wait_ms.p50": 512.25, "wait_ms.p99": 1201.5, "wait_ms.max": 1249.875,
+		"commands_per_section": 4.2, "round_trips_per_section": 4.2, "calls_per_section": 5.2,
+		"cpu_us_per_section.clients": 90, "cpu_us_per_section.server": 31.5, "failures": 0, "retries": 1130,
+		"ratio_to_serial": 0.11, "jain": 1.0, "in_order": 0.5})
 	round.isRound = true
 	row.Rounds = []Row{round}
 	return row
@@ -93,16 +87,13 @@ func with(values map[string]any) Row {
 func rows() []Row {
 	quick := with(map[string]any{"rung": "serial-limit", "turns": 1000, "wait_ms.p50": 0.041,
 		"wait_ms.p99": 0.312, "wait_ms.max": 9.994})
-	oversold := with(map[string]any{"rung": "no-lock", "sold": 357, "left": -257,
-		"oversold": 257, "max_holders": 362, "wait_ms.p50": nil, "wait_ms.p99": nil,
-		"wait_ms.max": nil, "retries": nil, "seconds": 0.02,
-		"acquisitions_per_second": 50213.7})
-	cut := with(map[string]any{"rung": "redlock", "nodes": 3, "finished": false,
-		"seconds": 30.004, "sections": 12, "acquisitions_per_second": 0.4,
-		"retries": 1234567, "wait_ms.p50": 12345.67, "wait_ms.p99": 29999.9,
-		"wait_ms.max": 29999.9, "commands_per_section": 12444.6,
-		"round_trips_per_section": 999.5, "sold": 12, "left": 88, "absent": 1,
-		"failures": 2, "first_failure": "release \"key\": i/o timeout\nand again"})
+	oversold := with(map[string]any{"rung": "no-lock", "sold": 357, "left": -257, "oversold": 257,
+		"max_holders": 362, "wait_ms.p50": nil, "wait_ms.p99": nil, "wait_ms.max": nil, "retries": nil,
+		"seconds": 0.02, "acquisitions_per_second": 50213.7})
+	cut := with(map[string]any{"rung": "redlock", "nodes": 3, "finished": false, "seconds": 30.004, "sections": 12,
+		"acquisitions_per_second": 0.4, "retries": 1234567, "wait_ms.p50": 12345.67, "wait_ms.p99": 29999.9,
+		"wait_ms.max": 29999.9, "commands_per_section": 12444.6, "round_trips_per_section": 999.5, "sold": 12,
+		"left": 88, "absent": 1, "failures": 2, "first_failure": "release \"key\": i/o timeout\nand again"})
 	cut.meant = 5
 	nothing := NewRow((&Measurement{Subject: Subject{Name: "reentrant/notify"},
 		Turns: 5, Unlocked: true, Counts: Counts{Absent: 5}}).figures()...)
@@ -174,7 +165,8 @@ func TestTheRoundWithTheMedianRatioIsReported(t *testing.T) {
 	assert.Equal(t, 0.4, *row.Ratio())
 	assert.Equal(t, 2.5, row.Value("seconds"), "its other figures are of that round")
 	assert.Len(t, row.Rounds, 3)
-	assert.InDelta(t, 50, *row.Number("spread"), 1e-9, "(0.5 - 0.1) / 2 / 0.4")
+	assert.InDelta(t, 50, row.spread(), 1e-9, "(0.5 - 0.1) / 2 / 0.4")
+	assert.Equal(t, "0.100–0.500", row.Range())
 }
 
 func TestWhatMustNotHappenIsReportedOfTheWorstRound(t *testing.T) {

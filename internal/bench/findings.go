@@ -9,20 +9,21 @@ import (
 	"strings"
 )
 
-// Findings are what the rows say, a sentence each: where there are several tables, about
-// that with the most clients.
+// Findings are what the rows say: first how noisy they are. Where there are several tables,
+// they are about that with the most clients.
 func Findings(rows []Row) []string {
 	rows, _ = greatest(rows)
-	return slices.DeleteFunc([]string{busy(rows), fastest(rows), waking(rows), fastAndWrong(rows),
-		tooNoisy(rows)}, func(text string) bool { return text == "" })
+	return slices.DeleteFunc([]string{noise(rows), fastest(rows), waking(rows), fastAndWrong(rows)},
+		func(text string) bool { return text == "" })
 }
 
 // steady is how many times as fast the serial limit may be in one round as in another. A ratio
 // to it compares what was measured at the same speed of the computer, if that changes slowly.
 const steady = 4
 
-// busy says that the serial limit, which is measured beside each round, wasn't steady.
-func busy(rows []Row) string {
+// swing is how many times as fast the serial limit, which is measured beside each round, was
+// in one round as in another; 0 where it wasn't measured.
+func swing(rows []Row) float64 {
 	least, most := math.Inf(1), 0.0
 	rows, _ = greatest(rows)
 	for _, row := range rows {
@@ -33,26 +34,22 @@ func busy(rows []Row) string {
 			}
 		}
 	}
-	if most < steady*least || most == 0 {
-		return ""
-	}
-	return fmt.Sprintf("No lock is compared: the computer did something else as well, because the serial"+
-		" limit was %s times as fast in one round as in another. Try again when it is idle.", bound(most/least, down))
+	return most / least
 }
 
-// fastest says which of the safe locks are, or of all where no two are known to be safe.
+// fastest says which of the locks that renew their lease are, or of all where there aren't two.
 func fastest(rows []Row) string {
 	all, text := locks(rows), "Fastest"
-	safe := slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return !r.Rung().Renews })
-	if len(safe) > 1 {
-		all, text = safe, "Fastest of the safe locks, which renew their lease"
+	renew := slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return !r.Rung().Renews })
+	if len(renew) > 1 {
+		all, text = renew, "Fastest of the locks that renew their lease"
 	}
 	if len(each(all, Row.Name)) < len(all) {
 		return "" // the same lock, with several pauses
 	}
 	slices.SortFunc(all, func(a, b Row) int { return cmp.Compare(b.speed(), a.speed()) })
 	for n := 1; n < len(all); n++ {
-		if times := apart(all[:n], all[n:]); times > 1 {
+		if times := apart(all[:n], all[n:]); times >= telling {
 			return fmt.Sprintf("%s: %s, taken at least %s times as often as any other.", text,
 				names(rows, all[:n]...), bound(times, down))
 		}
@@ -67,7 +64,7 @@ func (r Row) speed() float64 {
 
 // locks are the rows of locks that did what a lock should, where they can be compared.
 func locks(rows []Row) []Row {
-	if busy(rows) != "" {
+	if swing(rows) >= steady {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
@@ -101,7 +98,7 @@ func waking(rows []Row) string {
 	polling := slices.DeleteFunc(locks(rows), Row.Woken)
 	woken := slices.DeleteFunc(locks(rows), func(r Row) bool { return !r.Woken() })
 	times := apart(woken, polling)
-	if len(woken) == 0 || len(polling) == 0 || times <= 1 {
+	if len(woken) == 0 || len(polling) == 0 || times < telling {
 		return ""
 	}
 	return fmt.Sprintf("Locks whose waiters are woken by a message (%s) were taken at least %s times as"+
@@ -133,8 +130,17 @@ func fastAndWrong(rows []Row) string {
 // noisy is the spread from which on a row can't be compared, in percent.
 const noisy = 10
 
-// tooNoisy names the rows that say little about a lock, however often they were measured.
-func tooNoisy(rows []Row) string {
+// noise says why the rows can't be compared, or names those that say little about a lock.
+func noise(rows []Row) string {
+	swing := swing(rows)
+	if swing >= steady {
+		return fmt.Sprintf("No lock is compared: the serial limit was %s times as fast in one round as in another, so"+
+			" the computer did something else as well. Try again when it is idle.", bound(swing, down))
+	}
+	if len(rows) > 0 && !slices.ContainsFunc(rows, func(r Row) bool { return len(r.Rounds) > 0 }) {
+		return fmt.Sprintf("Each row was measured once, so its noise isn't known: comparisons allow for figures that are"+
+			" %.0f %% lower or higher. Six rounds or more give each a range.", 100*unknown)
+	}
 	noise := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.noisy() })
 	quiet := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
 		return r.noisy() || r.Name() == serialLimit.Name // with which all are compared
@@ -148,16 +154,20 @@ func tooNoisy(rows []Row) string {
 	case len(quiet) > 0:
 		which = "all but " + names(rows, quiet...)
 	}
-	return fmt.Sprintf("Too noisy to compare closely (± %d %% or more, or fewer than %d rounds):"+
-		" %s. A computer that does nothing else helps, and so do more -rounds.", noisy, fewest, which)
+	text := fmt.Sprintf("Too noisy to compare closely: %s. Their range is %d %% of the median or wider, or of fewer"+
+		" than %d rounds. ", which, 2*noisy, fewest)
+	if swing < telling {
+		return text + "The computer was steady, so measure more rounds."
+	}
+	return text + fmt.Sprintf("The serial limit was %s times as fast in one round as in another, so the computer's"+
+		" speed changed: leave it idle, or measure more rounds.", bound(swing, down))
 }
 
 // fewest is how many rounds can be compared with others.
 const fewest = 3
 
 func (r Row) noisy() bool {
-	spread := r.Number("spread")
-	return len(r.Rounds) > 0 && (spread == nil || len(r.Rounds) < fewest || *spread >= noisy)
+	return len(r.Rounds) > 0 && (len(r.Rounds) < fewest || r.spread() >= noisy)
 }
 
 // extremes are the rows that are the lowest and the highest in something, whichever of
@@ -190,24 +200,6 @@ func (r Row) short(all []Row) string {
 		}
 	}
 	return path.Base(r.Name())
-}
-
-// digits3 is a number with three digits, and a space before the last three of more.
-func digits3(v float64) string {
-	switch {
-	case v < 1:
-		return fmt.Sprintf("%#.3g", v)
-	case v < 999.5:
-		return Decimal(&v, Brief)
-	}
-	text := fmt.Sprintf("%.3g", v)
-	fmt.Sscan(text, &v)
-	text = fmt.Sprintf("%.0f", v)
-	n := len(text) - 3
-	if n == 1 {
-		return text
-	}
-	return text[:n] + "\u202f" + text[n:]
 }
 
 const down, up = -0.4999, 0.4999
@@ -274,7 +266,9 @@ func contrast(all, rows []Row, between func(Row) (least, most float64), sentence
 
 // unclear says why there is nothing to say about some rows.
 func unclear(rows []Row) string {
-	if len(locks(rows)) < 2 {
+	if swing(rows) >= steady {
+		return "No lock is compared, because the serial limit wasn't steady."
+	} else if len(locks(rows)) < 2 {
 		return "There are no two locks to compare."
 	}
 	return fmt.Sprintf("No lock stands out: the rounds overlap or nearly so, or are fewer than %d.", fewest)

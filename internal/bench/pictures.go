@@ -58,6 +58,8 @@ type picture struct {
 	axis   string   // what the dots measure, with its unit
 	legend []string // what a row's dots stand for, the last one the largest
 	number string   // which of the dots the numbers on the right belong to
+	digits int      // of these numbers, after the point
+	ranged bool     // the rows have ranges
 }
 
 // dotsRow is a lock's row.
@@ -110,14 +112,11 @@ func greatest(all []Row) (rows []Row, most string) {
 // serialDots are the ratios to the serial limit, with the range of their median.
 func serialDots(all []Row) picture {
 	rows, most := greatest(all)
-	p := picture{title: "Acquisitions with " + most + ", compared with one alone",
-		axis:   "1 = as many acquisitions per second as one client alone",
-		legend: []string{"median, with its 95 % confidence interval"},
-		number: "median", found: fastest(rows)}
-	if !slices.ContainsFunc(rows, func(row Row) bool { return len(row.Rounds) > 1 }) {
-		p.legend, p.number = []string{"one round"}, ""
-	} else if slices.ContainsFunc(rows, func(row Row) bool { return len(row.Rounds) < trusted }) {
-		p.legend = []string{"median and range (from 6 rounds on: 95 % interval)"}
+	p := picture{title: "How fast each lock is with " + most,
+		axis: "times serial: acquisitions/s, 1 = one client alone", legend: []string{"one round"},
+		number: "times serial", digits: 3, found: cmp.Or(waking(rows), fastest(rows))}
+	if slices.ContainsFunc(rows, func(row Row) bool { return len(row.Rounds) > 1 }) {
+		p.ranged, p.legend = true, []string{"median and range (from 6 rounds on: 95 % interval)"}
 	}
 	for _, row := range rows {
 		ratio := row.Ratio()
@@ -141,7 +140,7 @@ func against(rows []Row, axis, figure, sentence string) picture {
 		return picture{} // nothing grows, and the ratios show the same
 	}
 	p := picture{title: axis, axis: strings.ToLower(axis), legend: s.values, number: last,
-		found: changes(rows, figure, sentence)}
+		digits: map[string]int{"commands_per_section": 1}[figure], found: changes(rows, figure, sentence)}
 	if p.found == "" && len(locks(rows)) > 1 && last != s.values[0] {
 		p.found = fmt.Sprintf("From %s to %s all locks change alike, as far as the rounds tell.",
 			s.values[0], last)
@@ -162,9 +161,9 @@ func against(rows []Row, axis, figure, sentence string) picture {
 // waitDots are the distributions of the waits.
 func waitDots(all []Row) picture {
 	rows, most := greatest(all)
-	p := picture{title: "How long clients waited for the lock, " + most, axis: "wait, ms",
+	p := picture{title: "How long " + most + " waited for the lock", axis: "wait, ms",
 		legend: []string{"median wait", "99 % waited no longer", "longest"},
-		number: "longest", found: longestWaits(rows)}
+		number: "longest, ms", digits: 1, found: longestWaits(rows)}
 	for _, row := range rows {
 		if row.Kind() == Baseline {
 			continue // one client alone waits for nobody
@@ -203,16 +202,38 @@ func class(row Row) string {
 	return "other"
 }
 
+// groups are the headings of a picture, in their order: what the reader gives up with a lock.
+var groups = []string{"Lease renewed while the work runs",
+	"No renewed lease: slow work isn't alone, or (bronze) a crash keeps the lock",
+	"Other locks", "For comparison", "Cut off: not every client had its turn", "✗ lost updates: fast, but wrong"}
+
+// group is the number of the heading that a row stands below.
+func (r Row) group() int {
+	switch {
+	case r.Wrong():
+		return 5
+	case !r.Finished():
+		return 4
+	case r.Kind() == Baseline:
+		return 3
+	case r.Rung().Name == "":
+		return 2
+	case !r.Rung().Renews:
+		return 1
+	}
+	return 0
+}
+
 // placed is what the template draws.
 type placed struct {
-	X, Y     float64
-	R        float64 // of a dot
-	Text     string
-	Class    string
-	Number   string
-	Spread   string
-	From, To float64
-	Dots     []placed
+	X, Y          float64
+	R             float64 // of a dot
+	Text          string
+	Class         string
+	Group         string // the heading above it
+	Number, Range string
+	From, To      float64
+	Dots          []placed
 }
 
 //go:embed picture.svg
@@ -242,10 +263,13 @@ func (of Picture) place(r Report) map[string]any {
 	if len(p.rows) == 0 {
 		return nil
 	}
+	slices.SortStableFunc(p.rows, func(a, b dotsRow) int {
+		return cmp.Or(cmp.Compare(a.row.group(), b.row.group()), cmp.Compare(b.row.speed(), a.row.speed()))
+	})
 	p.found = cmp.Or(p.found, unclear(r.Rows))
 	d := map[string]any{"Name": of.Name, "Width": pictureWidth, "Left": dotsLeft, "Scale": dotsScale,
 		"Right": pictureWidth - 8, "Title": p.title, "Axis": p.axis + " (log scale)", "Column": p.number,
-		"Notes": notes(p.rows), "Finding": p.found}
+		"Ranged": p.ranged, "Notes": notes(p.rows), "Finding": p.found}
 	y := 0.0
 	lines := func(step float64, length int, texts ...string) (all []placed) {
 		for _, text := range texts {
@@ -293,92 +317,75 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 	}
 	d["Top"] = y
 	var rows, ticks []placed
+	group := -1
 	for _, row := range p.rows {
-		line := placed{Y: y + dotsHeight/2, Text: row.row.Name() + mark(row.row),
-			Class: class(row.row), Spread: row.row.Show("spread", 0), From: at(row.from), To: at(row.to)}
+		line := placed{Text: row.row.Name(), Class: class(row.row), Range: row.row.Range(), From: at(row.from), To: at(row.to)}
+		if pausesOtherwise(row.row) {
+			line.Text += " †"
+		}
+		if is := row.row.group(); is != group {
+			group, line.Group = is, groups[is]
+			y += dotsHeight
+		}
+		line.Y = y + dotsHeight/2
 		for i, v := range row.values {
 			line.Number = ""
 			if v > 0 {
-				line.Number = digits3(v)
+				line.Number = Decimal(&v, p.digits)
 				line.Dots = append(line.Dots, placed{X: at(v), R: radius(i, len(row.values))})
 			}
 		}
 		rows = append(rows, line)
 		y += dotsHeight
 	}
-	steps := []float64{1, 2, 5}
-	if most/least > 500 || most > 10_000 && most/least > 50 { // wide numbers
-		steps = steps[:1]
-	}
+	wide := 0
 	for ten := math.Pow10(int(math.Floor(math.Log10(least)))); ten <= most; ten *= 10 {
-		for _, step := range steps {
-			v := step * ten
-			text := fmt.Sprintf("%.6g", v)
-			if v >= 10000 {
-				text = digits3(v)
+		for i, class := range []string{"", "minor", "minor"} {
+			if v := []float64{1, 2, 5}[i] * ten; v >= least && v <= most {
+				ticks = append(ticks, placed{X: at(v), Text: fmt.Sprintf("%.9g", v), Class: class})
+				wide = max(wide, len(ticks[len(ticks)-1].Text))
 			}
-			if v >= least && v <= most {
-				ticks = append(ticks, placed{X: at(v), Text: text})
-			}
+		}
+	}
+	for i, tick := range ticks { // from 5 to 10 it is 0.3 of a decade
+		if tick.Class != "" && 0.3*dotsScale/math.Log10(most/least) < float64(8*wide) {
+			ticks[i].Text = ""
 		}
 	}
 	d["Rows"], d["Ticks"], d["Bottom"] = rows, ticks, y
 	return y
 }
 
-// bounds are a little below and above the dots. A line that goes on is cut there, and the dot of
-// a row that lost updates stays there, so that it doesn't press the others together.
+// bounds are a little below and above the lines.
 func bounds(rows []dotsRow) (least, most float64) {
-	right := slices.DeleteFunc(slices.Clone(rows), func(d dotsRow) bool { return d.row.Wrong() })
-	if len(right) > 0 {
-		rows = right
-	}
 	least = math.Inf(1)
 	for _, row := range rows {
-		for _, v := range row.values {
-			if v > 0 {
-				least, most = min(least, v), max(most, v)
-			}
+		if most = max(most, row.to); row.from > 0 {
+			least = min(least, row.from)
 		}
 	}
 	return least / 1.25, max(most, 4*least) * 1.25
 }
 
-// mark says at a name that the row can't be compared with the others.
-func mark(row Row) string {
-	text := ""
-	if row.Wrong() {
-		text += " ✗"
-	}
-	if pausesOtherwise(row) {
-		text += " †"
-	}
-	return text
-}
-
 // pausesOtherwise says that a refused client pauses for longer or shorter than usual.
 func pausesOtherwise(row Row) bool {
 	pause := row.Pause()
-	return row.Kind() != Baseline && pause > 0 && pause != lock.DefaultPoll
+	return row.Kind() != Baseline && !row.Woken() && pause > 0 && pause != lock.DefaultPoll
 }
 
-// notes explain the marks.
+// notes explain the mark.
 func notes(rows []dotsRow) []string {
-	var all []string
-	if slices.ContainsFunc(rows, func(d dotsRow) bool { return d.row.Wrong() }) {
-		all = append(all, "✗ loses updates: fast and wrong (at the edge where it's off the scale)")
-	}
 	var pauses []string
 	for _, d := range rows {
 		if pause := d.row.Pause().String(); pausesOtherwise(d.row) && !slices.Contains(pauses, pause) {
 			pauses = append(pauses, pause)
 		}
 	}
-	if len(pauses) > 0 {
-		all = append(all, fmt.Sprintf("† with %s, a refused client pauses for up to %s, not %v",
-			Plural(rows[0].row.Count("table_clients"), "client"), strings.Join(pauses, " or "), lock.DefaultPoll))
+	if len(pauses) == 0 {
+		return nil
 	}
-	return all
+	return []string{fmt.Sprintf("† with %s, a refused client pauses for up to %s, not %v",
+		Plural(rows[0].row.Count("table_clients"), "client"), strings.Join(pauses, " or "), lock.DefaultPoll)}
 }
 
 // Named is the server for people: "Redis 7.0.15".
@@ -417,18 +424,20 @@ func WritePage(r Report, w io.Writer) error {
 	for _, row := range r.Rows {
 		table.Name = max(table.Name, len(row.Name()))
 	}
-	text, s, of := "", swept(r.Rows), ""
+	tables, s, of := []string(nil), swept(r.Rows), ""
 	for _, row := range r.Rows {
 		if value := s.of(row); value != of {
-			text, of = text+"\n"+value+"\n"+table.Head(), value
+			tables, of = append(tables, value+"\n"+table.Head()), value
 		}
-		text += table.Row(row)
+		tables[len(tables)-1] += table.Row(row)
 	}
-	last, _ := greatest(r.Rows)
-	found := Findings(r.Rows)
-	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "Found": found,
-		"Safe": strings.Contains(strings.Join(found, " "), "safe"),
-		"Rows": text + "\n" + table.Legend(), "Locks": last, "Wrong": slices.ContainsFunc(last, Row.Wrong),
+	last, clients := greatest(r.Rows)
+	noise := noise(last)
+	found := slices.DeleteFunc(Findings(r.Rows), func(text string) bool {
+		return text == noise || slices.ContainsFunc(pictures, func(p map[string]any) bool { return p["Finding"] == text })
+	})
+	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "Noise": noise, "Found": found, "With": clients,
+		"Rows": append(tables, table.Legend()), "Locks": last, "Wrong": slices.ContainsFunc(last, Row.Wrong),
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {
 		return fmt.Errorf("write the page: %w", err)

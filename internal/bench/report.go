@@ -245,18 +245,30 @@ func Median(done []Row, rounds int) Row {
 		}
 		row.figures[i].Value = value
 	}
-	row.Set("spread", spreadOf(row.Ratio(), row.Ratios()))
-	return row
+	return row.ranged()
 }
 
-// spreadOf is half of the distance between the ratios around the median, in percent of
-// it; nil with fewer than two.
-func spreadOf(median *float64, ratios []float64) *float64 {
+// ranged tells between which ratios the row's is known to be.
+func (r Row) ranged() Row {
+	if ratios := r.Ratios(); len(ratios) > 1 {
+		least, most := around(ratios)
+		digits := map[bool]int{false: 3, true: 1}[most >= 10] // more would be too wide
+		r.Set("range", Decimal(&least, digits)+"–"+Decimal(&most, digits))
+	}
+	return r
+}
+
+// Range is that of the row's ratio: "0.092–0.137".
+func (r Row) Range() string { return r.figure("range").show() }
+
+// spread is half of that range, in percent of the median; without end with fewer than two rounds.
+func (r Row) spread() float64 {
+	ratios, median := r.Ratios(), r.Ratio()
 	if len(ratios) < 2 || median == nil || *median == 0 {
-		return nil
+		return math.Inf(1)
 	}
 	least, most := around(ratios)
-	return new(50 * (most - least) / *median)
+	return 50 * (most - least) / *median
 }
 
 // trusted is how many rounds there are at least where around says something about more.
@@ -363,7 +375,7 @@ func (r *Row) UnmarshalJSON(text []byte) error {
 	for i, f := range r.figures {
 		r.figures[i].Value = at(all, f.member(r.isRound))
 	}
-	r.Set("spread", spreadOf(r.Ratio(), r.Ratios()))
+	r.ranged()
 	return nil
 }
 

@@ -42,10 +42,10 @@ func (r *Runner) Progress() string {
 	if now := r.stage.Load(); now != nil && r.paired() {
 		text = fmt.Sprintf(", round %d", now.round)
 		if now.round <= now.rounds {
-			text += fmt.Sprintf(" of %d", now.rounds)
+			text += fmt.Sprintf("/%d", now.rounds)
 		}
 		if now.serial {
-			text += ", the serial limit"
+			text += ", serial limit"
 		}
 	}
 	s := r.under.Load()
@@ -54,7 +54,7 @@ func (r *Runner) Progress() string {
 	}
 	turns := fmt.Sprint(s.sections.Load())
 	if of := s.each * len(s.clients); of > 0 {
-		turns += fmt.Sprint(" of ", of)
+		turns += fmt.Sprint("/", of)
 	}
 	return fmt.Sprintf("%s: %s turns, %.1f s", text, turns, time.Since(s.started).Seconds())
 }
@@ -118,8 +118,7 @@ func (r *Runner) another(done []Row, took time.Duration) bool {
 	if n < max(r.Rounds, 1) || took >= r.Patience || n >= mostRounds {
 		return n < max(r.Rounds, 1)
 	}
-	spread := Median(done, 0).Number("spread")
-	return spread == nil || n < trusted || *spread > enoughSpread
+	return n < trusted || Median(done, 0).spread() > enoughSpread
 }
 
 // paired says whether rows are measured in rounds, each just after the serial limit.

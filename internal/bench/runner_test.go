@@ -252,8 +252,8 @@ func TestEveryClientTakesSoManyTurnsAndTheProgressSaysHowMany(t *testing.T) {
 	assert.EqualValues(t, 12, row.Value("sections"))
 	assert.EqualValues(t, 12, row.Value("sold"))
 	assert.EqualValues(t, 1.0, row.Value("jain"))
-	assert.Equal(t, ": 0 of 12 turns", seen[0])
-	assert.Equal(t, ": 11 of 12 turns", seen[11])
+	assert.Equal(t, ": 0/12 turns", seen[0])
+	assert.Equal(t, ": 11/12 turns", seen[11])
 	assert.Equal(t, ": warming up", r.Progress())
 }
 

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -59,7 +60,8 @@ func showProgress(w io.Writer, now func() string) (stop func()) {
 		defer tick.Stop()
 		shown := 0
 		for {
-			text := now()
+			text := now() // a longer line than the terminal's would stay
+			text = text[:min(len(text), cmp.Or(width(w), 80)-1)]
 			fmt.Fprintf(w, "\r%-*s", shown, text)
 			shown = max(shown, len(text))
 			select {

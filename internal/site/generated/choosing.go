@@ -199,7 +199,7 @@ func (g *Generator) costs() string {
 	return tableOf(1, []column[bench.Row]{
 		{"lock", bench.Row.Name},
 		{"times serial", decimal("ratio_to_serial", 3)},
-		{"± %", decimal("spread", 0)},
+		{"range", bench.Row.Range},
 		{"acquisitions/s", decimal("acquisitions_per_second", 0)},
 		{"wait p50 ms", decimal("wait_ms.p50", 0)},
 		{"wait max ms", decimal("wait_ms.max", 0)},

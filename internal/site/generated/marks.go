@@ -3,6 +3,7 @@ package generated
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -60,16 +61,22 @@ func Block(text string) string {
 	return Fence("", strings.TrimSpace(text))
 }
 
+// figure is a cell of a column that is right-aligned, so that its decimals are below each other.
+var figure = regexp.MustCompile(`^(\*\*)?[\d.]+(–[\d.]+|\*\*| [µm]?s)?$|^–$|^none$`)
+
 // Table is a Markdown table. So many of its first columns are left-aligned; the
-// others are centered.
+// others are centered, but for figures.
 func Table(left int, head []string, rows [][]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| %s |\n|%s%s\n", strings.Join(head, " | "),
-		strings.Repeat("---|", left), strings.Repeat(":-:|", len(head)-left))
-	for _, row := range rows {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+	fmt.Fprintf(&b, "| %s |\n|%s", strings.Join(head, " | "), strings.Repeat("---|", left))
+	for i := left; i < len(head); i++ {
+		words := slices.ContainsFunc(rows, func(row []string) bool { return !figure.MatchString(row[i]) })
+		b.WriteString(map[bool]string{true: ":-:|", false: "--:|"}[words])
 	}
-	return b.String()
+	for _, row := range rows {
+		fmt.Fprintf(&b, "\n| %s |", strings.Join(row, " | "))
+	}
+	return b.String() + "\n"
 }
 
 // Played is text that leads to a run or a level on the site. The site makes their files,

@@ -36,7 +36,7 @@ func measuredTable(r bench.Report, clients int) string {
 	return tableOf(1, []column[bench.Row]{
 		{"lock", bench.Row.Name},
 		{"times serial", decimal("ratio_to_serial", 3)},
-		{"± %", decimal("spread", 0)},
+		{"range", bench.Row.Range},
 		{"acquisitions/s", decimal("acquisitions_per_second", 0)},
 		{"wait p50, ms", decimal("wait_ms.p50", 1)},
 		{"longest wait, ms", decimal("wait_ms.max", 0)},
@@ -112,19 +112,15 @@ func (g *Generator) prices(string) (string, error) {
 		free += longestPause / 2 / float64(k)
 	}
 	sections := measuredClients * work(serial)
-	return Table(1, []string{"what", "", "from"}, [][]string{
-		{"a round trip", fmt.Sprintf("%.0f µs", trip), "the serial limit's work ÷ its commands"},
-		{"a round trip with a script", fmt.Sprintf("%.0f µs", work(rows["lua-decrement"])),
-			"*lua-decrement*, which is one"},
-		{"waking the next waiter", fmt.Sprintf("%.0f µs", wake),
-			"notify's work, less the serial limit's and its other commands"},
-		{"1000 sections without a wait", fmt.Sprintf("%.0f ms", sections/1000),
-			"the serial limit's work"},
-		{"the lock is free, everybody sleeps", fmt.Sprintf("%.0f ms", free/1000),
-			"50 ms × (1 + 1/2 + 1/3 + … + 1/1000)"},
-		{"the most that such a lock can reach", fmt.Sprintf("%.2f × serial", sections/(sections+free)),
-			"the last two"},
-	}), nil
+	ms := func(x float64) string { return fmt.Sprintf("%.3f", x/1000) }
+	return Table(2, []string{"what", "from", "ms"}, [][]string{
+		{"a round trip", "the serial limit's work ÷ its commands", ms(trip)},
+		{"a round trip with a script", "*lua-decrement*, which is one", ms(work(rows["lua-decrement"]))},
+		{"waking the next waiter", "notify's work, less the serial limit's and its other commands", ms(wake)},
+		{"1000 sections without a wait", "the serial limit's work", ms(sections)},
+		{"the lock is free, everybody sleeps", "50 ms × (1 + 1/2 + 1/3 + … + 1/1000)", ms(free)},
+	}) + fmt.Sprintf("\nSo such a lock can reach %.2f of the serial limit at most: the sections' time, divided by"+
+		" the sum of the last two.\n", sections/(sections+free)), nil
 }
 
 // work is the processor time of a section in microseconds, of clients and servers
@@ -176,5 +172,5 @@ func pause(row bench.Row) string {
 	if row.Kind() == bench.Baseline {
 		return bench.NotMeasured
 	}
-	return fmt.Sprintf("≤ %s", row.Pause())
+	return fmt.Sprintf("≤\u00a0%s", row.Pause())
 }
