@@ -60,12 +60,25 @@ func Block(text string) string {
 	return Fence("", strings.TrimSpace(text))
 }
 
-// Table is a Markdown table. So many of its first columns are left-aligned; the
-// others are centered.
+// figure is a cell that begins with a number, or with a sign before one.
+var figure = regexp.MustCompile(`(?m)^[^\w\n]*\d`)
+
+// Table is a Markdown table. So many of its first columns are left-aligned. Of the others,
+// those of figures are right-aligned, and those of signs and words are centered.
 func Table(left int, head []string, rows [][]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| %s |\n|%s%s\n", strings.Join(head, " | "),
-		strings.Repeat("---|", left), strings.Repeat(":-:|", len(head)-left))
+	fmt.Fprintf(&b, "| %s |\n|%s", strings.Join(head, " | "), strings.Repeat("---|", left))
+	for i := left; i < len(head); i++ {
+		column, sign := "", ":-:|"
+		for _, row := range rows {
+			column += row[i] + "\n"
+		}
+		if 2*len(figure.FindAllString(column, -1)) > len(rows) {
+			sign = "--:|"
+		}
+		b.WriteString(sign)
+	}
+	b.WriteString("\n")
 	for _, row := range rows {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
 	}
