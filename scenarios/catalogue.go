@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 
@@ -11,24 +12,18 @@ import (
 // articles describe, then those found in reviews, then those of read-write locks.
 var Catalogue []Scenario
 
-// listed are the scenarios' names in that order. One that it lacks comes after the others,
-// but before those of read-write locks.
-var listed = strings.Fields(`
-	mutual_exclusion crash_holding crash_after_first_command overrun_release slow_get
-	slow_release overrun_overlap nested paused_holder failover node_restart clock_jump
-	client_clock_skew lost_reply lost_release_reply unlock_not_held late_grant
-	cancelled_context lost_wakeup hung_worker lost_lease_told renewal_after_unlock
-	renewal_reacquires oversell abandoned_acquire partitioned_holder renewal_fails_once
-	unlock_expired nodes_down script_cache_flushed late_own_release
-	simultaneous_takeover nothing_left failed_unlock failed_inner_unlock compare_twice
-	unlock_is_no_loss lease_length fixed_lease held_token born_together prompt_answers
-	tokens_rise renewal_hangs crash_after_renewal prompt_wake impatient_waiter
-	dead_waiter two_owners_one_process lost_lease_passed_on busy_neighbors far_process
-	late_with_losers refused_by_itself clock_drift full_server second_grant error_replies
-	other_name readers_together
-	writer_excludes reader_crash reader_renewal_isolated writer_not_starved upgrade
-	downgrade reader_overrun reader_failover
-`)
+// short says in half a sentence what each family demands, and what happens in each scenario,
+// in that order.
+//
+//go:embed catalogue.txt
+var short string
+
+// InShort is what a family demands, or what happens in a scenario, in half a sentence.
+func InShort(name string) string {
+	_, rest, _ := strings.Cut("\n"+short, "\n"+name+": ")
+	line, _, _ := strings.Cut(rest, "\n")
+	return line
+}
 
 // in adds a scenario of a failure family to the catalogue.
 func in(family, name string, s Scenario, script func(*S)) bool {
@@ -39,20 +34,8 @@ func in(family, name string, s Scenario, script func(*S)) bool {
 
 func init() {
 	slices.SortStableFunc(Catalogue, func(a, b Scenario) int {
-		return a.position() - b.position()
+		return strings.Index(short, "\n"+a.Name+": ") - strings.Index(short, "\n"+b.Name+": ")
 	})
-}
-
-// position is the scenario's in the catalogue, with gaps.
-func (s Scenario) position() int {
-	at := slices.Index(listed, s.Name)
-	if at < 0 {
-		at = len(listed)
-	}
-	if s.Family == Sharing {
-		at += len(listed) + 1
-	}
-	return at
 }
 
 // The failure families, each in a file of its own.

@@ -105,6 +105,7 @@ func fits(t *testing.T, report scenarios.Report) {
 	for _, s := range scenarios.Catalogue {
 		said := strings.Count(printed, s.Summary)
 		assert.LessOrEqual(t, said, 1, "%s is described %d times", s.Name, said)
+		assert.NotEmpty(t, scenarios.InShort(s.Name), "catalogue.txt lacks %s", s.Name)
 	}
 }
 

@@ -247,42 +247,125 @@
       new Date(document.lastModified).toLocaleDateString('en', { dateStyle: 'long' }));
     main.replaceChildren(title, legend, ideas, table, from);
     root.dataset.poster = which;
-    table.style.setProperty('--rows', table.rows.length);
     var style = document.createElement('style');
     style.textContent = (section ? ':root { --width: 210mm; --height: 297mm; } @page { size: A4' :
       ':root { --width: 297mm; --height: 420mm; } @page { size: A3') +
       ' portrait; margin: 8mm; @bottom-left { content: none; } @bottom-right { content: none; } }';
     document.head.appendChild(style);
+    if (section) { return; }
+    // The letters are as large as the sheet allows, with a little room for a printer's.
+    function fits() { return main.scrollHeight <= main.clientHeight + 1 && main.scrollWidth <= main.clientWidth + 1; }
+    for (var size = which ? 11 : 19; size > 8; size -= 0.1) {
+      table.style.fontSize = size + 'pt';
+      if (fits()) { break; }
+    }
+    table.style.fontSize = size * 0.985 + 'pt';
+    for (var high = 1.12; which && fits(); high += 0.01) { table.style.lineHeight = high; }
+    table.style.lineHeight = which && high - 0.04;
   }
 
-  // group orders a table's scenarios by the families in which the page lists them.
+  // group orders a table's scenarios by the families in which the page lists them, with what a
+  // family demands, and says once what happens in a scenario.
   function group(table) {
-    main.querySelectorAll('h3 + ul').forEach(function (list) {
-      var rule = table.tBodies[0].insertRow(), name = document.createElement('th');
-      var scenarios = Array.from(list.querySelectorAll('li > strong:first-child'),
-        function (scenario) { return scenario.textContent; });
+    main.querySelectorAll('h3 + p + ul').forEach(function (list) {
+      var about = list.previousElementSibling, rows = Array.from(table.rows), body = table.tBodies[0];
+      var rule = document.createElement('tr');
       rule.className = 'family';
-      name.colSpan = table.rows[0].cells.length;
-      name.textContent = list.previousElementSibling.textContent;
-      rule.append(name);
-      Array.from(table.rows).forEach(function (row) {
-        if (scenarios.indexOf(row.cells[0].textContent) >= 0) {
-          table.tBodies[0].append(row);
-        }
+      rule.innerHTML = '<th colspan="' + rows[0].cells.length + '"><strong>' +
+        about.previousElementSibling.innerHTML + '</strong>: ' + about.innerHTML + '</th>';
+      Array.from(list.children).forEach(function (scenario) {
+        var name = scenario.firstChild.textContent;
+        var own = rows.filter(function (row) { return row.cells[0].textContent === name; });
+        if (own.length && !rule.isConnected) { body.append(rule); }
+        own.forEach(function (row, i) {
+          body.append(row);
+          if (!i) {
+            row.cells[0].rowSpan = own.length;
+            row.cells[0].innerHTML = '<strong>' + name + '</strong>: ' + scenario.querySelector('em').innerHTML;
+          } else {
+            row.className = 'more';
+            row.cells[0].remove();
+          }
+        });
       });
     });
   }
 
+  // The foot of a printed page names the page, and where it is on the web.
+  var foot = document.createElement('style'), file = main.dataset.file;
+  foot.textContent = '@page { @bottom-left { content: ' + JSON.stringify(document.title +
+    ', github.com/lockladder/lockladder' + (/\.md$/.test(file) ? '/blob/main/' + file : '')) + '; } }';
+  document.head.append(foot);
+
   // The way to other pages is for the screen.
   main.querySelectorAll('p').forEach(function (p) { p.classList.toggle('way', p.textContent.indexOf('← ') === 0); });
 
-  // Paper shows what is folded, and tears only what fills more than half a sheet.
+  // widen joins the lines of a timeline that are wrapped for a terminal, and returns how many columns
+  // it has then: undefined if it's none.
+  function widen(code) {
+    var lines = [], table = [], columns, from, to;
+    function add(text, kind) {
+      var last = lines[lines.length - 1];
+      if (kind && !/^ *\^\^\^|^\S/.test(text) || kind === 'joined' && last && last.kind === kind) {
+        last.text += ' ' + text.trim();
+      } else { lines.push({ text: text, kind: kind }); }
+    }
+    code.textContent.split('\n').concat('').forEach(function (line) {
+      var head = /^(seconds +who +)(what +)held/.exec(line);
+      if (head) {
+        from = head[1].length;
+        to = from + head[2].length;
+      } else if (!line) { // the table ends
+        var wide = Math.max.apply(null, table.map(function (row) { return row.what.length; }));
+        table.forEach(function (row) {
+          row.text = (row.text + row.what.padEnd(wide + 2) + row.rest).trimEnd();
+          columns = Math.max(columns || 0, row.text.length);
+        });
+        table = [];
+        from = 0;
+      }
+      if (!from) {
+        add(line, /^[^$\s]/.test(line) ? 'joined' : '');
+      } else if (/^ *\^\^\^/.test(line) || !line.slice(0, 9).trim() && lines[lines.length - 1].kind) {
+        add(line, 'broken');
+      } else if (/^ *\.\.\./.test(line)) {
+        add(line, '');
+      } else if (line.slice(0, 9).trim() || line.slice(to).trim()) {
+        var row = { text: line.slice(0, from), what: line.slice(from, to).trim(), rest: line.slice(to) };
+        lines.push(row);
+        table.push(row);
+      } else { table[table.length - 1].what += ' ' + line.trim(); }
+    });
+    if (columns) {
+      lines.pop();
+      code.replaceChildren.apply(code, lines.flatMap(function (line) {
+        var span = document.createElement('span');
+        span.className = line.kind || (line.text.startsWith('$ ') ? 'typed' : '');
+        span.textContent = line.text;
+        return [span, '\n'];
+      }).slice(0, -1));
+    }
+    return columns;
+  }
+
+  // Paper is wider than a terminal, shows what is folded, and tears only what fills a large part of
+  // a sheet.
+  var narrow = [];
   window.addEventListener('beforeprint', function () {
     document.querySelectorAll('details').forEach(function (d) { d.open = true; });
-    document.querySelectorAll('pre, table').forEach(function (one) {
-      var text = one.textContent, long = one.rows ? text.length > 1500 : text.split('\n').length > 46;
-      one.style.breakInside = long ? 'auto' : '';
+    document.querySelectorAll('table').forEach(function (table) {
+      table.style.breakInside = table.textContent.length > 1000 || table.rows.length > 12 ? 'auto' : '';
     });
+    document.querySelectorAll('pre').forEach(function (pre) {
+      var code = pre.querySelector('.console code'), html = code && code.innerHTML;
+      var columns = code && widen(code), lines = pre.textContent.split('\n');
+      if (columns) { narrow.push([code, html]); }
+      pre.style.setProperty('--columns', columns || Math.max.apply(null, lines.map(function (line) { return line.replace(/\t/g, '    ').length; })));
+      pre.style.breakInside = lines.length > (columns ? 46 : 16) ? 'auto' : '';
+    });
+  });
+  window.addEventListener('afterprint', function () {
+    narrow.splice(0).forEach(function (was) { was[0].innerHTML = was[1]; });
   });
 
   function go(id, query) {

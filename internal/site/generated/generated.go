@@ -28,9 +28,8 @@ type Generator struct {
 	Candidates []Candidate  // the rungs, and the locks of docs/results
 }
 
-// New runs every scenario against every rung, and lets t fail when a rung breaks
-// something else than its flaws. The others are locks beside the ladder that a page
-// shows.
+// New runs every scenario against every rung, and lets t fail when a rung breaks something
+// else than its flaws. The others are locks beside the ladder that a page shows.
 func New(t *testing.T, root fs.FS, others ...Exhibit) *Generator {
 	t.Helper()
 	g := &Generator{root: root, recordings: Record(t, root, others...),

@@ -68,13 +68,12 @@ func climb(_ *Generator, name string) (string, error) {
 
 // solvedBy is the exercise that a rung solves. There may be none.
 func solvedBy(rung string) (exercise.Exercise, bool) {
-	i := slices.IndexFunc(exercise.All, func(e exercise.Exercise) bool {
-		return e.Rung == rung
-	})
-	if i < 0 {
-		return exercise.Exercise{}, false
+	for _, e := range exercise.All {
+		if e.Rung == rung {
+			return e, true
+		}
 	}
-	return exercise.All[i], true
+	return exercise.Exercise{}, false
 }
 
 // exerciseTable is a table of all of them.
@@ -143,8 +142,7 @@ func exerciseWalk(_ *Generator, name string) (string, error) {
 	walk := e.Walk()
 	if walk.Stays {
 		return "[The explorer](../../explorer.md) can't run this lock: its cohort stays" +
-				" in the process from one run to the next, so no two runs begin alike.\n",
-			nil
+			" in the process from one run to the next, so no two runs begin alike.\n", nil
 	}
 	var holds []string
 	for _, invariant := range walk.Holds {

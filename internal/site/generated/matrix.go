@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,13 +17,21 @@ import (
 // matrix has a line for each invariant, and a column for each rung.
 func (g *Generator) matrix() string { return verdicts(g.Rungs) }
 
-// workshop is the matrix of the workshop's 90 minutes: its scenarios, in its order, and
-// its rungs.
-func (g *Generator) workshop() string {
+// workshop is the matrix of the workshop's 90 minutes: its scenarios and its rungs. Those
+// that the worksheet's questions name come first.
+func (g *Generator) workshop(string) (string, error) {
+	worksheet, err := g.source("docs/worksheet.md")
+	var names []string
+	asks := map[string]string{}
+	for _, row := range questions.FindAllStringSubmatch(worksheet, -1) {
+		for _, name := range strings.Split(strings.ReplaceAll(row[2], "`", ""), ", ") {
+			names, asks[name] = append(names, name), " (question "+row[1]+")"
+		}
+	}
 	columns := []column[scenarios.Scenario]{{"scenario", func(s scenarios.Scenario) string {
 		summary, _, _ := strings.Cut(s.Summary, " Also: ") // all must fit a sheet
 		summary, _, _ = strings.Cut(summary, " (")
-		return fmt.Sprintf("**%s**. %s", s.Name, summary)
+		return fmt.Sprintf("**%s**%s. %s", s.Name, asks[s.Name], summary)
 	}}}
 	for _, lock := range g.named("bronze", "silver", "gold", "platinum", "diamond",
 		"diamond/watchdog", "diamond/fenced") {
@@ -30,14 +39,19 @@ func (g *Generator) workshop() string {
 			func(s scenarios.Scenario) string { return worst(lock, s) }})
 	}
 	var shown []scenarios.Scenario
-	for _, name := range []string{"oversell", "cancelled_context", "crash_holding",
-		"crash_after_first_command", "overrun_release", "unlock_not_held", "slow_get",
-		"overrun_overlap", "lost_lease_told", "hung_worker", "paused_holder", "failover"} {
-		shown = append(shown, scenarios.Catalogue[slices.IndexFunc(scenarios.Catalogue,
-			func(s scenarios.Scenario) bool { return s.Name == name })])
+	for _, name := range append(names, "oversell", "crash_after_first_command",
+		"unlock_not_held", "hung_worker", "failover") {
+		s, failed := scenarios.Find(name)
+		shown, err = append(shown, s), cmp.Or(err, failed)
 	}
-	return tableOf(1, columns, shown)
+	if err != nil {
+		return "", err
+	}
+	return tableOf(1, columns, shown), nil
 }
+
+// questions are the rows of the worksheet that name scenarios.
+var questions = regexp.MustCompile("(?m)^\\| (\\d)\\..*\\| (`.*`) \\|$")
 
 // named are the rungs of these names, in the order of the ladder.
 func (g *Generator) named(names ...string) (some []Lock) {
@@ -54,10 +68,8 @@ func (g *Generator) named(names ...string) (some []Lock) {
 func beside(name, begins string, rungs ...string) func(*Generator, string) (string, error) {
 	return func(g *Generator, _ string) (string, error) {
 		locks, err := Kept(g.root, name)
-		return verdicts(append(g.named(rungs...), slices.DeleteFunc(locks,
-			func(lock Lock) bool {
-				return !strings.HasPrefix(lock.Name, begins)
-			})...)), err
+		locks = slices.DeleteFunc(locks, func(l Lock) bool { return !strings.HasPrefix(l.Name, begins) })
+		return verdicts(append(g.named(rungs...), locks...)), err
 	}
 }
 
@@ -73,10 +85,10 @@ func linked(lock string) string {
 func catalogue(*Generator) string {
 	var b strings.Builder
 	for _, family := range scenarios.Families {
-		fmt.Fprintf(&b, "\n### %s\n\n", family)
+		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n", family, scenarios.InShort(family))
 		for _, s := range scenarios.Catalogue {
 			if s.Family == family {
-				fmt.Fprintf(&b, "- **%s** (%s). %s%s\n", s.Name,
+				fmt.Fprintf(&b, "- **%s**, *%s* (%s). %s%s\n", s.Name, scenarios.InShort(s.Name),
 					strings.Join(s.Invariants, ", "), s.Summary, asking(s.Name))
 			}
 		}
@@ -90,8 +102,7 @@ func asking(scenario string) string {
 	var links []string
 	for _, e := range exercise.All {
 		if slices.Contains(e.Scenarios, scenario) {
-			links = append(links, fmt.Sprintf("[%s](exercises/%[1]s/README.md)",
-				e.Name()))
+			links = append(links, fmt.Sprintf("[%s](exercises/%[1]s/README.md)", e.Name()))
 		}
 	}
 	if links == nil {
@@ -169,8 +180,7 @@ func best(lock Lock, s scenarios.Scenario) (best scenarios.Verdict) {
 	return best
 }
 
-// notRun is a line for each scenario that some of these locks' servers can't take part
-// in.
+// notRun is a line for each scenario that some of these locks' servers can't take part in.
 func notRun(names ...string) func(*Generator, string) (string, error) {
 	return func(g *Generator, _ string) (string, error) {
 		var locks []Lock

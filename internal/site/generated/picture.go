@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/site/recording"
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 // picture draws a run of a lock, for the top of its page.
@@ -35,7 +36,6 @@ func (g *Generator) picture(name string) (string, error) {
 // that can still be read.
 const (
 	width     = 500 // of all
-	left      = 54  // of the names
 	right     = 6
 	size      = 13  // of the letters
 	letter    = 7.4 // the width of one, in a wide font
@@ -69,6 +69,7 @@ type drawing struct {
 	*recording.Run
 	b, labels strings.Builder // labels are written over all else
 	lanes     map[string]int
+	left      int   // the width of the names
 	until     int64 // when the picture ends
 	key, deep int   // the top of the key's lane, and its height
 	below     int   // where the texts below the key are
@@ -79,8 +80,7 @@ type drawing struct {
 }
 
 func draw(run *recording.Run) *drawing {
-	d := &drawing{Run: run, lanes: map[string]int{}, taken: map[int][][2]float64{},
-		deep: bar}
+	d := &drawing{Run: run, lanes: map[string]int{}, taken: map[int][][2]float64{}, deep: bar, left: 54}
 	if d.Nodes > 1 {
 		d.deep = d.Nodes*(thin+2) - 2
 	}
@@ -100,7 +100,8 @@ func draw(run *recording.Run) *drawing {
 	}
 	if d.checks() {
 		d.storage = y - between + gap
-		d.line(`<text x="2" y="%d" font-weight="bold" textLength="48">storage</text>`, d.storage+bar/2+4)
+		d.left = 66
+		d.name(d.storage, bar, "storage")
 		y = d.storage + bar + between
 	}
 	d.height = y + 16
@@ -265,7 +266,7 @@ func (d *drawing) holders(node int) {
 	if d.Nodes > 1 {
 		middle = y + height // a node's events are in its lane
 	}
-	d.line(`<path d="M%d %dH%d" stroke="#bbb"/>`, left, middle, width-right)
+	d.line(`<path d="M%d %dH%d" stroke="#bbb"/>`, d.left, middle, width-right)
 	for _, s := range d.owners(node) {
 		texts := []string{s.what + "'s"}
 		switch {
@@ -413,14 +414,9 @@ func (d *drawing) caption() {
 		return
 	}
 	_, event, _ := strings.Cut(d.Event, ": ") // without its time
-	text, words := "✗", strings.Fields(d.Invariant+": "+event+d.earlier)
-	for len(words) > 0 {
-		for len(words) > 0 && utf8.RuneCountInString(text+words[0]) < longest {
-			text, words = text+" "+words[0], words[1:]
-		}
+	for _, text := range terminal.Wrap("✗ "+d.Invariant+": "+event+d.earlier, longest, 0) {
 		d.height += line
 		d.line(`<text x="2" y="%d" fill="%s">%s</text>`, d.height-4, alarm, html.EscapeString(text))
-		text = ""
 	}
 }
 
@@ -429,7 +425,7 @@ func (d *drawing) line(format string, args ...any) {
 }
 
 func (d *drawing) x(t int64) float64 {
-	return left + (width-left-right)*float64(t)/float64(d.until)
+	return float64(d.left) + float64(width-d.left-right)*float64(t)/float64(d.until)
 }
 
 // color is that of a client, and the last one that of several.
@@ -490,7 +486,7 @@ func (d *drawing) axis() {
 	}
 	for t := int64(0); t <= d.end(); t += step {
 		anchor := "middle"
-		if d.x(t) > width-left/2 {
+		if d.x(t) > width-27 {
 			anchor = "end"
 		}
 		d.line(`<text x="%.1f" y="%d" text-anchor="%s" fill="#666">%g s</text>`,

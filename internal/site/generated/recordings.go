@@ -133,8 +133,7 @@ func (r *Recordings) result(name, scenario, file string) (scenarios.Result, erro
 // results are what a lock did in a scenario.
 func (r *Recordings) results(name, scenario string) (scenarios.Report, error) {
 	build, options := r.lock(name)
-	if build == nil || !slices.ContainsFunc(scenarios.Catalogue,
-		func(s scenarios.Scenario) bool { return s.Name == scenario }) {
+	if _, err := scenarios.Find(scenario); build == nil || err != nil {
 		return nil, fs.ErrNotExist
 	}
 	return keep(r, path.Join(name, scenario), func(t *testing.T) (scenarios.Report, error) {

@@ -49,7 +49,7 @@ var registry = []part{
 	{"docs/benchmark.md", "prices", (*Generator).prices},
 
 	{"docs/matrix.md", "matrix", text((*Generator).matrix)},
-	{"docs/matrix.md", "workshop", text((*Generator).workshop)},
+	{"docs/matrix.md", "workshop", (*Generator).workshop},
 	{"docs/matrix.md", "scenarios", text(catalogue)},
 
 	{"docs/libraries.md", "matrix", beside("libraries", "", "diamond/watchdog", "reentrant",

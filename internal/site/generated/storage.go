@@ -14,8 +14,7 @@ func (d *drawing) checks() bool {
 	return slices.ContainsFunc(d.Texts, access.MatchString)
 }
 
-// tokens draws the highest fencing token that the storage has seen, and the reads and
-// writes.
+// tokens draws the highest fencing token that the storage has seen, and the reads and writes.
 func (d *drawing) tokens() {
 	newest := span{}
 	color := colors[len(colors)-1]
