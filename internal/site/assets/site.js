@@ -259,8 +259,8 @@
       table.style.fontSize = size + 'pt';
       if (fits()) { break; }
     }
-    table.style.fontSize = size * 0.985 + 'pt';
-    for (var high = 1.12; which && fits(); high += 0.01) { table.style.lineHeight = high; }
+    table.style.fontSize = size * 0.99 + 'pt';
+    for (var high = 1.05; which && fits(); high += 0.01) { table.style.lineHeight = high; }
     table.style.lineHeight = which && high - 0.04;
   }
 
@@ -281,7 +281,7 @@
           body.append(row);
           if (!i) {
             row.cells[0].rowSpan = own.length;
-            row.cells[0].innerHTML = '<strong>' + name + '</strong>: ' + scenario.querySelector('em').innerHTML;
+            row.cells[0].innerHTML = '<strong>' + name.replace(/_/g, '_<wbr>') + '</strong>: ' + scenario.querySelector('em').innerHTML;
           } else {
             row.className = 'more';
             row.cells[0].remove();
