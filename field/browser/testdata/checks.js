@@ -97,10 +97,12 @@
       } },
 
     { name: 'slides fit the screen and are turned by keys', pages: ['/docs/0-before.md?slides', '/docs/3-gold.md?slides',
-      '/docs/7-fenced.md?slides', '/docs/8-redlock.md?slides', '/docs/glossary.md?slides'],
+      '/docs/7-fenced.md?slides', '/docs/8-redlock.md?slides', '/docs/notify.md?slides', '/docs/glossary.md?slides'],
       sizes: [[1280, 720], [1920, 1080]], check: async wrong => {
         const slides = all('main > section'), shown = () => slides.findIndex(s => !s.hidden);
-        const count = document.querySelector('.slides');
+        const count = document.querySelector('.slides'), title = document.title.split(/: | · /)[0];
+        const sizes = { text: new Set(), code: new Set() }, seen = e => e.checkVisibility() && e.textContent.trim();
+        const size = e => parseFloat(getComputedStyle(e).fontSize);
         const fits = (n, what) => {
           if (bottom(slides[n]) > innerHeight || document.documentElement.scrollWidth > innerWidth) {
             wrong.push(`slide ${n + 1}${what} ends at ${bottom(slides[n])}`);
@@ -113,6 +115,28 @@
           }
           if (shown() !== n) { wrong.push('a key turns to ' + shown() + ', not ' + n); break; }
           fits(n, '');
+          all(':scope > :is(p:not(h1 + p, :has(img)), ul, ol)', slides[n]).filter(seen).forEach(e => sizes.text.add(size(e)));
+          all('pre, .panes td', slides[n]).filter(seen).forEach(e => sizes.code.add(size(e)));
+          const text = all(':scope > :is(p:not(h1 + p, :has(img)), ul, ol)', slides[n]).map(e => e.innerText).join(' ');
+          if (text.split(/\s+/).length > 75) { wrong.push(`slide ${n + 1} is a wall: ${text}`); }
+          const alone = slides[n].querySelector(':scope > :is(.player, p:has(img))');
+          if (alone && alone.parentNode.querySelectorAll(':scope > :not(h1, h2, h3, .way, .player + details)').length > 1) {
+            wrong.push(`slide ${n + 1} has more than a picture or a run`);
+          }
+          const svg = alone?.querySelector('img');
+          if (svg && 16.9 * Math.min(svg.width / svg.naturalWidth, svg.height / svg.naturalHeight) < 0.022 * innerHeight) {
+            wrong.push(`slide ${n + 1} has a small picture`); // its letters are 16.9 pixels high
+          }
+          if (alone?.matches('.player')) {
+            await wait(60);
+            if (alone.querySelector('.pane')?.scrollTop === 0) { wrong.push('the run begins at the imports'); }
+          }
+          const heads = slides.map(s => s.querySelector('h1, h2, h3').firstChild.data), head = slides[n].querySelector('h1, h2, h3');
+          if (heads.indexOf(heads[n]) < n && !/ of \d+$/.test(head.innerText)) { wrong.push(`slide ${n + 1} continues nothing`); }
+          all('pre:not(.unified), .panes', slides[n]).filter(seen).forEach(e => {
+            const first = (e.querySelector('.again, tr + tr .is') || e).textContent.split('\n')[0];
+            if (/^\s+\S/.test(first) && !e.dataset.again) { wrong.push(`slide ${n + 1} doesn't say what it continues: ${first}`); }
+          });
           const small = all('p, li, td, .pane code', slides[n]).find(e => e.offsetParent && e.textContent.trim() &&
             parseFloat(getComputedStyle(e).fontSize) * e.currentCSSZoom < (e.closest('.panes, .pane') ? 0.022 : 0.03) * innerHeight - 0.1 &&
             !e.closest('.player p, details'));
@@ -125,9 +149,10 @@
             await wait(60);
             fits(n, ' with an answer');
           }
-          if (!count.textContent.includes(`${n + 1} of ${slides.length}`) ||
+          if (!count.textContent.includes(title) || !count.textContent.includes(`${n + 1} of ${slides.length}`) ||
               !location.search.endsWith('=' + (n + 1))) { wrong.push(count.textContent); }
         }
+        if (sizes.text.size > 2 || sizes.code.size > 2) { wrong.push('sizes: ' + [...sizes.text] + '; ' + [...sizes.code]); }
         key('PageUp');
         if (shown() !== slides.length - 2) { wrong.push('PageUp does not go back'); }
         if (/3-gold/.test(location) && !all('.player[data-seen]').length) { wrong.push('Page Down plays no run'); }
@@ -137,13 +162,13 @@
       sizes: desktop, check: async wrong => {
         const frame = document.createElement('iframe'), page = () => frame.contentDocument;
         const here = () => frame.contentWindow.location, shown = () => page().querySelector('main > section:not([hidden])');
-        const count = () => page().querySelector('.slides')?.textContent.match(/\d+/g);
+        const count = () => page().querySelector('.slides')?.textContent.match(/(\d+) of (\d+)/)?.slice(1);
         const turned = async (file, first) => {
           await until(() => here().pathname === '/docs/' + file && count() && (count()[0] === '1') === first);
           if (here().pathname !== '/docs/' + file || (count()[0] === '1') !== first) { wrong.push(here().href); }
         };
         frame.width = 1280;
-        frame.height = 400;
+        frame.height = 300;
         frame.src = '3-gold.md?slides=last';
         document.body.append(frame);
         await until(() => page()?.querySelector('.slides'));

@@ -625,6 +625,10 @@
         if (run.entries[k].client !== board.client || !board.show(run.entries[k].line)) { continue; }
         break;
       }
+      if (board.client < 0 && !board.marks.length && !run.waits) { // no line was reached yet: the first that will be
+        var first = run.entries.find(function (e) { return e.line && board.has(e.line); });
+        if (first) { board.show(first.line); }
+      }
       board.head.textContent = run.does ? run.does[board.client] : '';
     });
   };
@@ -849,7 +853,11 @@
     this.answered = this.known ||
       i > 0 && (this.answered || i === run.last || i === run.data.broken);
     this.element.classList.toggle('answered', this.answered);
-    this.question.classList.toggle('asked', this.asked());
+    var asks = this.asked();
+    if (this.question.classList.contains('asked') !== asks) {
+      this.question.classList.toggle('asked', asks);
+      this.main.show(i); // a slide has less room for the lanes now
+    }
     this.element.dataset.at = String(this.at());
     this.element.dispatchEvent(new CustomEvent('step', { detail: i, bubbles: true }));
     if (!quiet) { history.replaceState(null, '', this.address()); }

@@ -5,221 +5,10 @@
     try { localStorage.setItem('theme', root.dataset.theme); } catch (e) { }
   }
 
-  // ?slides shows one section of the page at a time, ?poster one of its tables.
   var main = document.querySelector('main');
   var query = new URLSearchParams(location.search);
-  var slides = null, shown = 0, bar, count, resized;
-  var BIG = '.copied, .panes, pre, table, .player, .game, :has(> img)'; // what isn't text
 
-  // split puts the page on slides. It tries where they could begin, and takes what costs least:
-  // few slides that are well filled, with no heading at the end and no sentence alone.
-  function split() {
-    Array.from(main.children).forEach(function (block, i) { block.dataset.block = i; });
-    main.querySelectorAll('main > :is(.panes, table)').forEach(divide);
-    main.querySelectorAll('main > pre, main > .copied > pre').forEach(divideCode);
-    main.querySelectorAll('main > :is(ul, ol)').forEach(divideList);
-    main.querySelectorAll('main > details').forEach(function (d) { d.name = 'answer'; }); // one is open
-    var all = document.createElement('section'), units = [], title = null, room = window.innerHeight - 78;
-    all.append.apply(all, Array.from(main.children).filter(function (n) { return n.className !== 'on'; }));
-    main.replaceChildren(all);
-    Array.from(all.children).forEach(function (block) {
-      var box = block.getBoundingClientRect(), last = units[units.length - 1];
-      if (last && (!box.height || block.matches('.tried + .outcome'))) { last.blocks.push(block); return; }
-      var head = block.matches('h1, h2, h3'), big = block.matches(BIG), fills = block.matches('.player, .game');
-      title = head ? block : title;
-      units.push({ blocks: [block], head: head, title: title, big: big,
-        top: box.top, bottom: box.bottom, more: fills ? room - box.height : 0, // than its height
-        words: big || head ? 0 : (block.querySelector('summary') || block).textContent.trim().split(/\s+/).length,
-        less: (block.matches('.copied, pre, .panes') ? 0.08 : block.matches('p') && big ? 0.3 : 0.03) * (fills ? room : box.height) });
-    });
-    // cost is what is bad about a slide with the units from i to before j.
-    function cost(i, j) {
-      var first = units[i], last = units[j - 1], high = last.bottom - first.top, cost = 30, words = 0, less = 0, big = false;
-      units.slice(i, j).forEach(function (u, n) {
-        high += u.more; less += u.less; words += u.words; big = big || u.big; cost += u.head && n ? 35 : 0;
-      });
-      if (!first.head) { // the title is repeated
-        high += first.title ? first.title.offsetHeight + 24 : 0;
-        cost += 15 + (i && /:$/.test(units[i - 1].blocks[0].textContent.trim()) ? 50 : 0);
-      }
-      if (high - less > room) { cost += j - i > 1 + first.head ? 1e5 : 1e3; }
-      return cost + (last.head && j < units.length ? 2000 : 0) + 60 * Math.max(0, high / room - 1) + 80 * Math.pow(Math.max(0, 1 - high / room / 0.8), 2) +
-        (big || words > 13 ? 0 : 500) + Math.pow(Math.max(0, words - 100) / 10, 2);
-    }
-    var best = [0], from = [], slides = [];
-    units.forEach(function (u, n) {
-      best[n + 1] = Infinity;
-      for (var i = n; i >= 0 && (n - i < 2 || u.bottom - units[i].top < 2 * room); i--) {
-        var sum = best[i] + cost(i, n + 1);
-        if (sum < best[n + 1]) { best[n + 1] = sum; from[n + 1] = i; }
-      }
-    });
-    for (var end = units.length; end; end = from[end]) {
-      var section = document.createElement('section'), part = units.slice(from[end], end);
-      var again = part[0].head || !part[0].title ? '' : part[0].title.cloneNode(true);
-      if (again) { again.removeAttribute('id'); again.removeAttribute('data-block'); }
-      section.append.apply(section, part.flatMap(function (u) { return u.blocks; }));
-      section.prepend(again);
-      slides.unshift(section);
-    }
-    main.replaceChildren.apply(main, slides);
-    return slides;
-  }
-
-  // divideList lets a slide begin with any item of a list.
-  function divideList(list) {
-    Array.from(list.children).slice(1).forEach(function (item, i, items) {
-      var rest = list.cloneNode();
-      if (list.start) { rest.start = list.start + i + 1; } // of an ol
-      rest.append(item);
-      (i ? items[i - 1].parentNode : list).after(rest);
-    });
-  }
-
-  // divide puts the rows of a long comparison into several.
-  function divide(panes) {
-    var rows = Array.from(panes.querySelectorAll('tr')), heights = rows.map(function (row) { return row.offsetHeight; });
-    var high = panes.offsetHeight - heights[0], room = window.innerHeight * 0.74 - heights[0], part = panes, into;
-    var most = Math.min(1.03 * room, high / Math.ceil(high / room - 0.15) + 2 * heights[1]), used = -heights[0];
-    heights.forEach(function (height, i) {
-      used += height;
-      if (used > most && i > 1) {
-        part.after(part = panes.cloneNode());
-        into = part.nodeName === 'TABLE' ? part : part.appendChild(document.createElement('table'));
-        into.append(rows[0].cloneNode(true));
-        used = height;
-      }
-      if (into) { into.append(rows[i]); }
-    });
-  }
-
-  // divideCode puts the lines of long code into several, where a line is empty or else a comment begins.
-  function divideCode(pre) {
-    var code = pre.querySelector('code') || pre, lines = code.innerHTML.split('\n');
-    var room = window.innerHeight * 0.79, most = Math.floor(lines.length * room / pre.offsetHeight);
-    if (lines.length <= 1.05 * most) { return; }
-    most = Math.min(most, Math.ceil(lines.length / Math.ceil(lines.length / most)) + 3);
-    var part = pre.closest('.copied') || pre, first = true;
-    function last(begins) {
-      for (var i = most; i < lines.length && i > most / 2; i--) {
-        var before = lines.slice(0, i).join('');
-        if (begins(lines[i], lines[i - 1]) && before.split('<span').length === before.split('</span').length) { return i; }
-      }
-    }
-    while (lines.length) {
-      var end = last(function (line) { return !line.trim(); }) ||
-        last(function (line, before) { return /comment/.test(line) && !/comment/.test(before); }) || most;
-      var text = lines.splice(0, end).join('\n').replace(/^\n/, '');
-      if (first) { code.innerHTML = text; first = false; continue; }
-      part.after(part = pre.cloneNode());
-      part.append(code === pre ? '' : code.cloneNode());
-      (part.querySelector('code') || part).innerHTML = text;
-    }
-  }
-
-  // fill gives a slide the largest letters with which it fits, and a run or a level what room there
-  // is. An opened answer that doesn't fit hides the rest. What is too high even so scrolls.
-  function fill(section) {
-    var low = bar.offsetTop - 6, answer = section.querySelector(':scope > [open]');
-    var fills = section.querySelector(':scope > :is(.player, .game)');
-    var boxes = Array.from(section.children, function (b) { return b.matches('.copied') ? b.firstChild : b; });
-    var big = boxes.filter(function (b) { b.style.zoom = b.style.maxHeight = ''; return b.matches(BIG); });
-    function over() { return section.getBoundingClientRect().bottom - low; }
-    function fits(zoom) {
-      for (; zoom > 0.969; zoom -= 0.03) {
-        section.style.zoom = zoom;
-        if (over() <= 0 && !boxes.some(function (b) { return b.scrollWidth > b.clientWidth + 1; })) { return true; }
-      }
-    }
-    section.classList.remove('answered');
-    if (fills) { fills.style.height = low - fills.getBoundingClientRect().top + 'px'; return; }
-    if (fits(section.querySelector('details') ? 1.12 : 1.3)) { return; }
-    section.classList.toggle('answered', !!answer);
-    if (fits(1)) { return; }
-    big.forEach(function (b) {
-      for (var zoom = 1, least = b.matches('p') ? 0.6 : 0.93; zoom > least && over() > 0;) { b.style.zoom = zoom -= 0.02; }
-    });
-    var last = answer || big.pop() || boxes.pop(), left = last.getBoundingClientRect().height - over();
-    if (over() > 0) { last.style.maxHeight = left / (last.currentCSSZoom || 1) + 'px'; last.style.overflow = 'auto'; }
-  }
-
-  // show turns to a slide, or to the next page's first one, or to the last one of the page
-  // before; false without slides.
-  function show(next) {
-    if (!slides) { return false; }
-    if (next < 0 || next >= slides.length) {
-      if (next < 0) { go('previous', '?slides=last'); } else { go('next', '?slides'); }
-      return true;
-    }
-    shown = next;
-    slides.forEach(function (section, i) { section.hidden = i !== shown; });
-    document.activeElement.blur(); // the keys are the slides'
-    root.removeAttribute('data-black');
-    window.scrollTo(0, 0);
-    fill(slides[shown]);
-    count.textContent = (shown + 1) + ' of ' + slides.length;
-    history.replaceState(null, '', '?slides=' + (shown + 1) + location.hash);
-    return true;
-  }
-
-  // present begins the slides, with what a mouse and a finger turn them with.
-  function present() {
-    root.dataset.slide = '';
-    slides = split();
-    bar = document.createElement('nav');
-    function add(name, text, act) {
-      var b = document.createElement(act ? 'button' : 'span');
-      b.textContent = text;
-      if (name) { b.setAttribute('aria-label', name); }
-      if (act) { b.addEventListener('click', act); }
-      bar.append(b);
-      return b;
-    }
-    bar.className = 'slides';
-    bar.setAttribute('aria-label', 'slides');
-    add('previous slide', '‹', function () { show(shown - 1); });
-    count = add('', '');
-    add('next slide', '›', function () { show(shown + 1); });
-    add('keys', '?', function () { help.showModal(); });
-    add('end the slides', '×', leave);
-    document.body.append(bar);
-    // having is the slide with an element.
-    function having(selector) { return slides.findIndex(function (section) { return section.querySelector(selector); }); }
-    function named() { return /^#[\w-]+$/.test(location.hash) ? having('[id="' + location.hash.slice(1) + '"]') : -1; }
-    var asked = query.get('slides'), at = having('[data-block="' + query.get('block') + '"]');
-    if (at < 0) { at = asked ? (asked === 'last' ? slides.length : Number(asked) || 1) - 1 : named(); }
-    show(Math.max(0, Math.min(slides.length - 1, at)));
-    window.addEventListener('hashchange', function () { if (named() >= 0) { show(named()); } });
-    main.addEventListener('toggle', function () { fill(slides[shown]); }, true);
-    main.addEventListener('click', function (e) { // a level that is opened from a slide is one
-      var a = e.target.closest('a[href*="#level="]');
-      if (a && !a.search) { a.search = a.pathname === location.pathname ? location.search : '?slides'; }
-    });
-    window.addEventListener('resize', function () { // other parts fit
-      clearTimeout(resized);
-      var block = slides[shown].querySelector('[data-block]').dataset.block;
-      resized = setTimeout(function () { location.replace('?slides&block=' + block + location.hash); }, 300);
-    });
-  }
-  // reveals answers the next question of a slide, or plays its run, before a clicker turns it.
-  function reveals(slide) {
-    var next = Array.from(slide.querySelectorAll('details:not([open]), .player')).find(function (e) {
-      return !('seen' in e.dataset) && e.offsetParent && (e.matches('.player') || /\?\s*$/.test(e.firstElementChild.textContent));
-    });
-    if (!next) { return false; }
-    next.dataset.seen = '';
-    if (next.matches('details')) { next.open = true; } else { next.querySelector('[aria-label^=play]').click(); }
-    return true;
-  }
-  // leave shows the whole page, at what the slide shows.
-  function leave() {
-    var titled = slides.slice(0, shown + 1).map(function (section) {
-      return section.querySelector('h2[id], h3[id]');
-    }).filter(Boolean).pop();
-    location.href = location.pathname + (titled ? '#' + titled.id : location.hash);
-  }
-
-  // poster leaves a title, what the signs and the locks mean, and a table: that of the section
+  // ?poster leaves a title, what the signs and the locks mean, and a table: that of the section
   // with the given id on A4, or the first one on A3: 'all' of it, or what breaks the eight steps
   // to safety.
   function poster(which) {
@@ -387,23 +176,13 @@
     }
     return false;
   }
-  // A clicker's keys are the slides' again when a choice is made, and after a slider.
-  main.addEventListener('change', function (e) { if (slides) { e.target.blur(); } });
   document.addEventListener('keydown', function (e) {
     if (e.ctrlKey || e.metaKey || e.altKey || !keys.checked) { return; }
     var target = e.target.tagName ? e.target : document.body;
     if (help.open) { help.close(); e.preventDefault(); return; }
-    var on = slides && { PageDown: 1, PageUp: -1 }[e.key]; // a clicker sends these
-    if (slides && e.key === 'Escape') { leave(); }
-    if (!on && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) { return; }
-    if (e.key === 'ArrowLeft' && !scrolls(target) && !show(shown - 1)) { go('previous'); }
-    if (e.key === 'ArrowRight' && !scrolls(target) && !show(shown + 1)) { go('next'); }
-    if (slides) {
-      if (e.key === ' ' && !/^(BUTTON|A|SUMMARY)$/.test(target.tagName)) { on = e.shiftKey ? -1 : 1; }
-      if (on && !(e.key === 'PageDown' && reveals(slides[shown]))) { show(shown + on); }
-      if (on) { e.preventDefault(); }
-      if (e.key === '.' || e.key === 'b') { root.toggleAttribute('data-black'); }
-    }
+    var page = { ArrowLeft: 'previous', ArrowRight: 'next' }[e.key];
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) { return; }
+    if (page && !query.has('slides') && !scrolls(target)) { go(page); }
     if (e.key === '?') { help.showModal(); }
     if (e.key === 'd') { turn(); }
     if (e.key === 'h') { go('home'); }
@@ -531,7 +310,7 @@
   var search = document.getElementById('search'), found = document.getElementById('found');
   var script = document.querySelector('script[data-search]'), home = document.getElementById('home');
   var plain = /\.html$/.test(home.getAttribute('href')); // an export
-  window.lockladder = window.lockladder || {};
+  window.lockladder = Object.assign(window.lockladder || {}, { go: go, scrolls: scrolls }); // for slides.js
   function load() {
     if (lockladder.pages || !search.value) { look(); } else { found.textContent = 'searching …'; found.hidden = false; }
     if (load.begun) { return; }
@@ -731,7 +510,9 @@
     table.before(label);
   });
   if (query.has('poster')) { poster(query.get('poster')); }
-  window.addEventListener('load', function () { // a player is drawn where it can be measured
-    if (query.has('slides')) { present(); }
-  });
+  if (query.has('slides')) {
+    var more = document.createElement('script');
+    more.src = script.src.replace('site.js', 'slides.js');
+    document.head.append(more);
+  }
 })();
