@@ -127,12 +127,19 @@
     });
     if (columns) {
       lines.pop();
-      code.replaceChildren.apply(code, lines.flatMap(function (line) {
+      var into = code, long = lines.length > 30;
+      code.replaceChildren();
+      lines.forEach(function (line, i) {
         var span = document.createElement('span');
         span.className = line.kind || (line.text.startsWith('$ ') ? 'typed' : '');
         span.textContent = line.text;
-        return [span, '\n'];
-      }).slice(0, -1));
+        if (long && line.text.startsWith('seconds')) { // what is said before may end a sheet
+          code.append(into = document.createElement('span'));
+          into.className = lines.length > 46 ? '' : 'whole';
+          long = false;
+        }
+        into.append(span, i < lines.length - 1 ? '\n' : '');
+      });
     }
     return columns;
   }
@@ -150,7 +157,7 @@
       var columns = code && widen(code), lines = pre.textContent.split('\n');
       if (columns) { narrow.push([code, html]); }
       pre.style.setProperty('--columns', columns || Math.max.apply(null, lines.map(function (line) { return line.replace(/\t/g, '    ').length; })));
-      pre.style.breakInside = lines.length > (columns ? 46 : 16) ? 'auto' : '';
+      pre.style.breakInside = lines.length > (columns ? 30 : 16) ? 'auto' : '';
     });
   });
   window.addEventListener('afterprint', function () {
