@@ -7,7 +7,6 @@
   var slides, shown = 0, bar, count, room, resized;
   var BIG = '.copied, .panes, pre, table, .player, .game, :has(> img)'; // what isn't text
   var LONG = 60; // words of running text
-  var TIGHT = 1.08; // how much more code smaller letters have room for
 
   function words(block) { return block.textContent.trim().split(/\s+/).length; }
   // cheapest divides n things into the parts that cost least, and returns where they begin.
@@ -54,7 +53,7 @@
       units.push({ blocks: [block], head: head, title: title, big: big, top: box.top, bottom: box.bottom,
         alone: block.matches('.player, .game, :has(> img)'), rest: block.matches('.rest, :has(> .rest)'),
         words: big || head || block.matches('h1 + :has(> em:first-child)') ? 0 : words(block.querySelector('summary') || block),
-        less: (block.matches('p:not(:has(> img)), ul, ol') ? 0.2 : block.matches('.copied, pre, .panes') ? 0.08 : 0) * box.height });
+        less: block.matches('.copied, pre, .panes, table') ? box.height - least(block) : block.matches('p:not(:has(> img)), ul, ol') ? 0.15 * box.height : 0 });
     });
     // cost is what is bad about a slide with the units from i to before j.
     function cost(i, j) {
@@ -155,6 +154,13 @@
     var before = block.previousElementSibling;
     return before && before.matches('p') && words(before) < 14 ? before.offsetHeight + 16 : 0;
   }
+  // least is a block's height in smaller letters.
+  function least(block) {
+    block.classList.add('tight');
+    var high = block.offsetHeight;
+    block.classList.remove('tight');
+    return high;
+  }
   // price is what is bad about a cut before a line of code: nothing at a function or a type.
   function price(lines, i) {
     var line = lines[i], before = lines[i - 1], deep = /^\s*/.exec(line)[0].length;
@@ -174,7 +180,7 @@
     var rows = Array.from(panes.querySelectorAll('tr')), head = rows.shift(), diff = panes.matches('.panes');
     var left = below(panes) - head.offsetHeight - 16, high = [0], part = panes;
     var first = few(panes);
-    if (panes.offsetHeight + first < TIGHT * below(panes)) { return; }
+    if (least(panes) + first < below(panes) - 16) { return; }
     function text(row) { return diff ? row.cells[1].textContent || row.cells[0].textContent : ''; }
     function changed(row) { return row.className !== 'same'; }
     function near(i) { return /^(func|type)\b/.test(lines[i]) || rows.slice(Math.max(0, i - 3), i + 4).some(changed); }
@@ -216,7 +222,7 @@
     var part = pre.closest('.copied') || pre, high = parseFloat(getComputedStyle(pre).lineHeight);
     var most = Math.max(4, Math.floor((below(part) - 16 - pre.offsetHeight) / high) + lines.length); // of them fit
     var first = Math.ceil(few(part) / high);
-    if (!pre.offsetHeight || lines.length + first <= TIGHT * most) { return; }
+    if (!pre.offsetHeight || least(pre) + few(part) < below(part) - 16) { return; }
     var begins = cheapest(lines.length, function (i, j) {
       var full = (j - i + (i ? 1 : first)) / most; // one is repeated
       return full > 1 && j > i + 1 ? Infinity : 10 + 9 * Math.pow(1 - full, 2) + (i && price(lines, i));
