@@ -10,8 +10,8 @@
 //	go run ./bench -redis auto -program 'python3 lock.py'
 //	go run ./bench -redis auto -against bench.json
 //
-// It exits with 0 when every row was measured, 2 when it was not understood, and
-// 1 after any other failure or an interrupt.
+// It exits with 0 when every row was measured, 2 when it was not understood, 130
+// after an interrupt, and 1 after any other failure.
 package main
 
 import (

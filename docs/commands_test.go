@@ -213,7 +213,7 @@ func (c command) runsAsShown(t *testing.T, dir string) {
 	if status == 1 {
 		// It fails for what it shows, and not because it doesn't compile.
 		assert.Regexp(t, ` \^\^\^ |--- FAIL: |(?m)^[-+]|not declared: `+
-			`|isn't passed yet: `, output)
+			`|isn't passed yet`, output)
 	}
 	if c.output != "" {
 		assert.Equal(t, shape(c.output), shape(printed(output)), line)

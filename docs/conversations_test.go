@@ -26,8 +26,7 @@ func TestConversationsOnMiniredis(t *testing.T) {
 	for name, text := range conversations(t, "miniredis") {
 		t.Run(name, func(t *testing.T) {
 			server := miniredis.RunT(t)
-			said := repeat(t, text, &redis.Options{Addr: server.Addr()},
-				server.FastForward)
+			said := repeat(t, text, &redis.Options{Addr: server.Addr()}, server.FastForward)
 			assert.Equal(t, text, said)
 			t.Log("\n" + said)
 		})

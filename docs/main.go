@@ -9,13 +9,12 @@
 //	go run ./docs -generate             what takes seconds
 //	go run ./docs -generate explorer    the explorer's tables too: minutes
 //
-// It exits with 0 after an interrupt and when all is generated, 2 when it was not
-// understood, and 1 when it can't serve or generate.
+// It exits with 0 when all is written, and when an interrupt ends the site, 130 after another
+// interrupt, 2 when it was not understood, and 1 when it can't do what it was asked.
 package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -24,37 +23,32 @@ import (
 	"testing"
 
 	"github.com/lockladder/lockladder/internal/locktest"
-)
-
-const (
-	ok     = 0
-	failed = 1
-	usage  = 2
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 // Scenarios run in virtual time, which Go offers to tests only. So all is done in one,
 // which ends the process before the test could print that it has passed.
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt,
-		syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process
 	o, err := parse(os.Args[1:], os.Stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		os.Exit(ok)
-	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "docs: %v (-help lists the flags)\n", err)
-		os.Exit(usage)
+		os.Exit(terminal.Refused(os.Stderr, "docs", err))
 	}
 	locktest.CollectLess()
 	testing.Init()
 	flag.CommandLine.Parse(nil)
 	testing.Main(func(_, _ string) (bool, error) { return true, nil },
 		[]testing.InternalTest{{Name: "Docs", F: func(t *testing.T) {
-			if err := o.run(t, ctx, os.Stdout); err != nil {
-				fmt.Fprintf(os.Stderr, "docs: %v\n", err)
-				os.Exit(failed)
+			err := o.run(t, ctx, os.Stdout)
+			switch {
+			case err == nil:
+				os.Exit(terminal.OK)
+			case ctx.Err() != nil:
+				fmt.Fprintln(os.Stderr, "docs: interrupted, not all is done")
+				os.Exit(terminal.Interrupted)
 			}
-			os.Exit(ok)
+			fmt.Fprintf(os.Stderr, "docs: %v\n", err)
+			os.Exit(terminal.Failed)
 		}}}, nil, nil)
 }

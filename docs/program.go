@@ -37,9 +37,8 @@ type program struct {
 // programPackage is the package that is compiled.
 const programPackage = "./internal/site/whatif/wasm"
 
-// Files are what a browser needs to run the laboratory, and the licenses of what is
-// in them. When ctx ends, Files no longer waits for them, and they are compiled all the
-// same.
+// Files are what a browser needs to run the laboratory, and the licenses of what is in them. When
+// ctx ends, Files no longer waits for them, and they are compiled all the same.
 func (p *program) Files(ctx context.Context) (map[string][]byte, error) {
 	if err := p.life.Err(); err != nil {
 		return nil, err

@@ -71,8 +71,7 @@ func answers(ts *testscript.TestScript, _ bool, args []string) {
 	body, err := io.ReadAll(response.Body)
 	response.Body.Close()
 	ts.Check(err)
-	if fmt.Sprint(response.StatusCode) != args[2] ||
-		!strings.Contains(string(body), args[3]) {
+	if fmt.Sprint(response.StatusCode) != args[2] || !strings.Contains(string(body), args[3]) {
 		ts.Fatalf("status %d, and not %q with %q: %s", response.StatusCode, args[2],
 			args[3], body)
 	}

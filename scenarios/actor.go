@@ -124,8 +124,7 @@ func (s *S) operator(script func(o *actor)) {
 	s.operate = func() { o.Go(func() { script(o) }) }
 }
 
-// operates has an operator do one thing at a moment. The result is whether it is done,
-// for Until.
+// operates has an operator do one thing at a moment. The result is whether it is done, for Until.
 func (s *S) operates(what string, do func(), moment time.Duration,
 	events ...func() bool) (done func() bool) {
 	happened := false
@@ -344,8 +343,7 @@ func (a *actor) tried() bool { return a.triedAt > 0 }
 // told is whether the holder was told that its lease is gone, for Until.
 func (a *actor) told() bool { return a.holding.Told() }
 
-// mustAcquire is acquire in scenarios that begin with it; anything but a grant
-// is a failure.
+// mustAcquire is acquire in scenarios that begin with it; anything but a grant is a failure.
 func (a *actor) mustAcquire() {
 	if err := a.acquire(lease); err != nil {
 		a.run.Fail("%s's %sLock of a free lock fails: %w", a.Name, a.side, err)
@@ -353,15 +351,13 @@ func (a *actor) mustAcquire() {
 	}
 }
 
-// begins is how most scenarios begin: the actor takes the lock when its time
-// comes.
+// begins is how most scenarios begin: the actor takes the lock when its time comes.
 func (a *actor) begins() {
 	a.at(0)
 	a.mustAcquire()
 }
 
-// holds is a script: the actor takes the lock when its time comes, and unlocks it
-// at a moment.
+// holds is a script: the actor takes the lock when its time comes, and unlocks it at a moment.
 func (a *actor) holds(until time.Duration, events ...func() bool) func() {
 	return func() {
 		a.begins()

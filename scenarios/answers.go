@@ -22,11 +22,10 @@ func (a *actor) suspect(invariant, format string, args ...any) *lab.Break {
 	return b
 }
 
-// disturbed says whether something has gone wrong in the story that may explain why a call
-// fails now: a process that was gone and may still have its place in a queue, a fault of a
-// command that is not over for three leases, and another fault that isn't for one. A lock
-// must not notice that the server has forgotten its scripts, or that some of several nodes
-// have trouble.
+// disturbed says whether something has gone wrong in the story that may explain why a call fails
+// now: a process that was gone and may still have its place in a queue, a fault of a command that
+// is not over for three leases, and another fault that isn't for one. A lock must not notice that
+// the server has forgotten its scripts, or that some of several nodes have trouble.
 func (s *S) disturbed() bool {
 	if s.fewNodes() {
 		return false

@@ -21,8 +21,7 @@ type Change struct {
 	Skew    map[string]time.Duration // by client: how far its own clock is ahead
 	Faults  []Fault
 
-	// Again has a client that a fault befalls ask once more when its acquire returns
-	// an error.
+	// Again has a client that a fault befalls ask once more when its acquire returns an error.
 	Again bool
 
 	// Rewrite may change the words of a command before a client sends it, such as
@@ -46,13 +45,12 @@ type Fault struct {
 	Hang        bool          // it is neither executed nor answered
 }
 
-// Try runs one scenario with a change and judges whether the lock holds its
-// invariants; t does not fail when it doesn't. Results have their Sequence, and no
-// Timeline, which is the same as text. Unfired are the faults whose command
-// was never sent. When the run can't be judged, because a call never returns or a
-// free lock isn't granted, Try returns the error and one result: the Sequence
-// until then, and the first invariant that was broken, if any. The error's first line
-// says what happened; the timeline may follow it.
+// Try runs one scenario with a change and judges whether the lock holds its invariants; t does
+// not fail when it doesn't. Results have their Sequence, and no Timeline, which is the same as
+// text. Unfired are the faults whose command was never sent. When the run can't be judged,
+// because a call never returns or a free lock isn't granted, Try returns the error and one
+// result: the Sequence until then, and the first invariant that was broken, if any. The error's
+// first line says what happened; the timeline may follow it.
 func Try(t *testing.T, build Build, name string, change Change, opts ...Option) (
 	results []Result, unfired []Fault, err error) {
 	t.Helper()
@@ -95,8 +93,7 @@ func (c *Change) apply(config *lab.Config) {
 }
 
 // fate is what happens to a command that a fault is about.
-func (c *Change) fate(client string, nth int, now time.Duration) (f lab.Fault,
-	found bool) {
+func (c *Change) fate(client string, nth int, now time.Duration) (f lab.Fault, found bool) {
 	i := slices.IndexFunc(c.Faults, func(f Fault) bool {
 		return f.Client == client && f.Nth == nth
 	})

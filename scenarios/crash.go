@@ -12,8 +12,7 @@ import (
 
 // The family of crashes: a process ends, or gives up, and what it had remains.
 
-// mustComeFree is the judge of this family: somebody waits for a lock that
-// nobody alive holds.
+// mustComeFree is the judge of this family: somebody waits for a lock that nobody alive holds.
 func (a *actor) mustComeFree(patience time.Duration, why string) {
 	asked := a.run.Now()
 	err := a.acquire(patience)
@@ -76,8 +75,7 @@ var _ = in(Crash, "crash_after_first_command", Scenario{
 	s.judge(true, Orphaned)
 })
 
-// nothing_left is about the server's memory: a key without an expiry is there
-// forever.
+// nothing_left is about the server's memory: a key without an expiry is there forever.
 var _ = in(Crash, "nothing_left", Scenario{
 	Summary: "A dies after the first command of its acquire, or after the second," +
 		" and so on; or after one of its release. Three leases later the servers" +

@@ -15,16 +15,14 @@ import (
 // everywhere are the invariants that are judged in every scenario, whatever it lists. One
 // that a scenario doesn't list has a result only where it breaks or is declared to.
 //
-// The scenario's own events may make a lock break one of them for a flaw that another
-// scenario is about: where a lease ends under its holder, every lock that does not tell
-// the holder has two of them. A lock that breaks the other scenario, or is declared to,
-// isn't accused of that again, and a lock that holds it is; see origins. And no lock can
-// help what follows from the loss of its data by the server, and what two clients that
-// it has let in do to each other is no flaw besides. On real servers, and where commands
-// don't show what they do to the lock, nothing but the listed invariants and false loss
-// is judged.
-var everywhere = []string{TwoHolders, ForeignRelease, ForeignRenewal, FalseLoss,
-	FalseSuccess}
+// The scenario's own events may make a lock break one of them for a flaw that another scenario is
+// about: where a lease ends under its holder, every lock that does not tell the holder has two of
+// them. A lock that breaks the other scenario, or is declared to, isn't accused of that again,
+// and a lock that holds it is; see origins. And no lock can help what follows from the loss of
+// its data by the server, and what two clients that it has let in do to each other is no flaw
+// besides. On real servers, and where commands don't show what they do to the lock, nothing but
+// the listed invariants and false loss is judged.
+var everywhere = []string{TwoHolders, ForeignRelease, ForeignRenewal, FalseLoss, FalseSuccess}
 
 // Judged are the invariants that a scenario lists, and then the others that are judged
 // everywhere.
@@ -60,8 +58,7 @@ func origins(b *lab.Break) (flaws []Flaw, blameless bool) {
 	return lock.Flaws("overrun_overlap: two holders"), false
 }
 
-// suspicion is a break that counts if the lock has none of the flaws that it may follow
-// from.
+// suspicion is a break that counts if the lock has none of the flaws that it may follow from.
 type suspicion struct {
 	result  *Result
 	origins []Flaw

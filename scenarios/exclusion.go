@@ -109,9 +109,8 @@ var _ = in(Exclusion, "simultaneous_takeover", Scenario{
 	}
 })
 
-// takeOver runs simultaneous_takeover. C's commands are late from one of them on,
-// counted from 1; 0 means that none is: B and C, in step, may hide a mistake. It says
-// how many C sends.
+// takeOver runs simultaneous_takeover. C's commands are late from one of them on, counted from 1;
+// 0 means that none is: B and C, in step, may hide a mistake. It says how many C sends.
 func (s *S) takeOver(late int) (commands int) {
 	a, b, c := s.mortal("A"), s.actor("B"), s.actor("C")
 	takeover := func(x *actor) func() {

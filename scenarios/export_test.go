@@ -88,8 +88,7 @@ func Shortest(t *testing.T, build Build, story swarm.Story, flaw Flaw, opts ...O
 
 // EachWorld plays the first random worlds of a seed against a lock, of 1 unless the command
 // line says another, until hear has heard enough.
-func EachWorld(t *testing.T, build Build, n int, hear func(World) (enough bool),
-	opts ...Option) {
+func EachWorld(t *testing.T, build Build, n int, hear func(World) (enough bool), opts ...Option) {
 	t.Helper()
 	s := configured(t, build, opts)
 	offers := s.offersOf(t, build)

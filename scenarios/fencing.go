@@ -32,8 +32,7 @@ type grants struct{ newest uint64 }
 // next judges the token of a grant.
 func (g *grants) next(a *actor) {
 	if a.fenced() && !a.run.follows(g.newest, a.token()) {
-		a.report(WrongToken, "%s is granted token %d after token %d", a.Name,
-			a.token(), g.newest)
+		a.report(WrongToken, "%s is granted token %d after token %d", a.Name, a.token(), g.newest)
 	}
 	g.newest = a.token()
 }

@@ -111,8 +111,7 @@ func until(leases []history.Lease) (end time.Duration) {
 	return end
 }
 
-// rests notes since when none of the owners of the actor's process has the lock or asks
-// for it.
+// rests notes since when none of the owners of the actor's process has the lock or asks for it.
 func (a *actor) rests() {
 	a.calling = false
 	for _, o := range a.run.actors {

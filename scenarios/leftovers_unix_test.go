@@ -21,8 +21,7 @@ import (
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// mark is an argument of all processes of a run that a test here starts: they
-// are found by it.
+// mark is an argument of all processes of a run that a test here starts: they are found by it.
 var mark = flag.String("mark", "", "set by the tests of what a run leaves behind")
 
 // TestARunOfOneScenario is the run: bronze, whose keys never expire, in a scenario that
@@ -41,8 +40,7 @@ func TestARunOfOneScenario(t *testing.T) {
 // begin starts such a run.
 func begin(t *testing.T, on, temp string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestARunOfOneScenario$",
-		"-mark="+temp)
+	cmd := exec.Command(os.Args[0], "-test.run=^TestARunOfOneScenario$", "-mark="+temp)
 	cmd.Env = append(os.Environ(), "TMPDIR="+temp, servers.Variable+"="+on)
 	require.NoError(t, cmd.Start())
 	return cmd
@@ -73,10 +71,9 @@ func killWhileStopped(t *testing.T, cmd *exec.Cmd, temp string) {
 	require.NoError(t, cmd.Process.Kill())
 }
 
-// Of somebody's server only the run's own keys are touched, and they are gone
-// afterwards, as are the worker and what watches over the keys. That servers of a run's
-// own end with it is a test of package servers, and that the rest is done however a process
-// ends is one of package process.
+// Of somebody's server only the run's own keys are touched, and they are gone afterwards, as are
+// the worker and what watches over the keys. That servers of a run's own end with it is a test of
+// package servers, and that the rest is done however a process ends is one of package process.
 func TestARunLeavesNothingBehindOnSomebodysServer(t *testing.T) {
 	own(t)
 	for name, killed := range map[string]bool{"it succeeds": false,

@@ -22,14 +22,11 @@ import (
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// The digests are the same on every machine, with any number of processors and
-// however busy they are: their timelines were recorded in an order that package
-// order alone decides.
-func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
-	t *testing.T) {
+// The digests are the same on every machine, with any number of processors and however busy they
+// are: their timelines were recorded in an order that package order alone decides.
+func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(t *testing.T) {
 	if !*generated.Update {
-		locktest.WhenNamed(t,
-			"it takes ten seconds: go test ./scenarios -run SameTimeline")
+		locktest.WhenNamed(t, "it takes ten seconds: go test ./scenarios -run SameTimeline")
 	}
 	digests := make([]string, len(ladder.Rungs))
 	reports := make([]scenarios.Report, len(ladder.Rungs))

@@ -74,9 +74,8 @@ func Flaws(flaws ...Flaw) Option {
 	return func(s *settings) { s.flaws = append(s.flaws, flaws...) }
 }
 
-// Sometimes declares what the lock breaks in one run on real servers and holds in the
-// next, because it depends on when a timer of the lock's own fires. Neither fails the
-// test.
+// Sometimes declares what the lock breaks in one run on real servers and holds in the next,
+// because it depends on when a timer of the lock's own fires. Neither fails the test.
 func Sometimes(flaws ...Flaw) Option {
 	return func(s *settings) { s.sometimes = append(s.sometimes, flaws...) }
 }
@@ -92,10 +91,9 @@ func Keys(of func(key string) []string) Option {
 	return func(s *settings) { s.keys = of }
 }
 
-// Readers tells which sorted set holds the readers of a ReadWrite lock:
-// members, each with the end of its lease, in milliseconds, as its score.
-// Timelines then say who holds the lock while it is read, and what is done to a
-// reader's lease by others is judged.
+// Readers tells which sorted set holds the readers of a ReadWrite lock: members, each with the
+// end of its lease, in milliseconds, as its score. Timelines then say who holds the lock while it
+// is read, and what is done to a reader's lease by others is judged.
 func Readers(of func(key string) string) Option {
 	return func(s *settings) { s.readers = of }
 }
@@ -250,10 +248,9 @@ func Offered(p *protocol.Program) []Option {
 	return options
 }
 
-// ReadFlaws reads a file with what a lock is known to break, one "scenario: invariant" a
-// line; # begins a comment. A line that begins with the word "sometimes" has what the
-// lock breaks in some runs only. Its errors are one line, which says where the file is
-// wrong and what would be right.
+// ReadFlaws reads a file with what a lock is known to break, one "scenario: invariant" a line; #
+// begins a comment. A line that begins with the word "sometimes" has what the lock breaks in some
+// runs only. Its errors are one line, which says where the file is wrong and what would be right.
 func ReadFlaws(text string) (always, sometimes []Flaw, err error) {
 	for i, line := range strings.Split(text, "\n") {
 		line, _, _ = strings.Cut(line, "#")

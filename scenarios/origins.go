@@ -27,8 +27,7 @@ func (s *S) mayBe(b *lab.Break) found {
 	switch b.Invariant {
 	case TwoHolders:
 		add(story.Has(swarm.Restart) || forgets && s.settings.nodes > 1, "node_restart: two holders")
-		add(story.Has(swarm.Failover), "failover: two holders",
-			"reader_failover: two holders")
+		add(story.Has(swarm.Failover), "failover: two holders", "reader_failover: two holders")
 		add(story.Has(swarm.Clock), "clock_jump: two holders")
 		add(story.Skewed(), "client_clock_skew: two holders")
 		add(late, "late_grant: two holders")
@@ -48,8 +47,7 @@ func (s *S) mayBe(b *lab.Break) found {
 			s.settings.nodes == 1 && b.After == history.Removed
 	case ForeignRelease:
 		add(b.After != lab.Running, "overrun_release: foreign release")
-		add(true, "unlock_not_held: foreign release",
-			"two_owners_one_process: foreign release")
+		add(true, "unlock_not_held: foreign release", "two_owners_one_process: foreign release")
 		add(unsure, "slow_get: foreign release", "slow_release: foreign release",
 			"compare_twice: foreign release", "late_own_release: foreign release",
 			"lost_release_reply: foreign release")
@@ -131,8 +129,7 @@ func (s *S) mayBe(b *lab.Break) found {
 	return f
 }
 
-// declines says whether the lock doesn't claim to offer what the scenario of a flaw is
-// about.
+// declines says whether the lock doesn't claim to offer what the scenario of a flaw is about.
 func (s settings) declines(f Flaw) bool {
 	of, _ := Find(f.Scenario)
 	return slices.ContainsFunc(of.features, func(feature Feature) bool {
@@ -140,8 +137,7 @@ func (s settings) declines(f Flaw) bool {
 	})
 }
 
-// downBy says whether a node was down within a lease before a moment: then no renewal
-// reached it.
+// downBy says whether a node was down within a lease before a moment: then no renewal reached it.
 func (s *S) downBy(moment time.Duration) bool {
 	return slices.ContainsFunc(s.settings.story.Faults, func(f swarm.Fault) bool {
 		return f.Kind == swarm.Down && f.At <= moment && moment <= f.At+f.For+lease

@@ -86,8 +86,7 @@ var _ = in(Ownership, "slow_release", Scenario{
 	a.Fault(lab.Release, 1, lab.Fault{Deliver: 12 * second, Until: b.has})
 	s.run(a.holds(s.sooner(9500*time.Millisecond, 5*second)),
 		b.waitsAndWorks(second, 30*second, 8*second))
-	// On real servers A's command waits for B, but not for a lease that
-	// was renewed.
+	// On real servers A's command waits for B, but not for a lease that was renewed.
 	s.judge(b.heldBefore(s.sooner(12*second, 13*second)), ForeignRelease)
 })
 

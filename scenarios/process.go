@@ -194,8 +194,7 @@ var _ = in(Process, "busy_neighbors", Scenario{
 		a.at(asks)
 		a.mustGetIn(patience)
 	}}
-	for _, w := range []*actor{b, s.beside(b, "B2"), s.beside(b, "B3"),
-		s.beside(b, "B4")} {
+	for _, w := range []*actor{b, s.beside(b, "B2"), s.beside(b, "B3"), s.beside(b, "B4")} {
 		scripts = append(scripts, func() {
 			w.at(0)
 			w.takeTurns(10*time.Millisecond, rests, asks+patience, a.has)
@@ -262,8 +261,7 @@ func (s *S) isFar(rests time.Duration, reads bool) (hasReaders bool) {
 	near := func(w *actor) func() {
 		return func() {
 			w.at(0)
-			w.takeTurns(200*time.Millisecond, rests, time.Hour,
-				func() bool { return done })
+			w.takeTurns(200*time.Millisecond, rests, time.Hour, func() bool { return done })
 		}
 	}
 	s.start()

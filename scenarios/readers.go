@@ -53,8 +53,7 @@ var _ = in(Sharing, "reader_renewal_isolated", Scenario{
 	if s.exact() { // the scores of readers are seen there only
 		s.judge(s.Readers != "", ForeignRenewal)
 	} else {
-		s.unjudged("only the lab's own server shows the readers' leases",
-			ForeignRenewal)
+		s.unjudged("only the lab's own server shows the readers' leases", ForeignRenewal)
 	}
 })
 
@@ -184,8 +183,7 @@ var _ = in(Sharing, "reader_failover", Scenario{
 	readable:   "what a replica of the store knows is a test of its own",
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
-	promoted := s.operates("fails over", s.Node(0).Promote, 500*time.Millisecond,
-		a.reads.has)
+	promoted := s.operates("fails over", s.Node(0).Promote, 500*time.Millisecond, a.reads.has)
 	tried, asked := false, false
 	s.start()
 	if !s.absent { // a real replica is a process

@@ -30,8 +30,7 @@ func (a *actor) warmReads(l lock.Lock) error {
 			" %v, %w", a.Name, granted, err)
 	}
 	if err := rw.RUnlock(a.run.Context()); err != nil {
-		return fmt.Errorf("%s can't release a read lock that it holds: %w", a.Name,
-			err)
+		return fmt.Errorf("%s can't release a read lock that it holds: %w", a.Name, err)
 	}
 	return nil
 }
@@ -95,8 +94,7 @@ var _ = in(Sharing, "readers_together", Scenario{
 			a.at(2 * second)
 			err, vain := a.reads.waits(4 * second)
 			if vain {
-				a.report(SelfDeadlock, "A reads, B waits for A, and A's second"+
-					" RLock waits for B")
+				a.report(SelfDeadlock, "A reads, B waits for A, and A's second RLock waits for B")
 			}
 			if err == nil {
 				a.reads.release()

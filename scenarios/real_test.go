@@ -69,8 +69,7 @@ func (b *borrowed) Return(lent []scenarios.RealServer) {
 
 // untilTheThirdRun is one lock in the first two runs of a scenario, and another one
 // from then on. Each run has keys of its own, and is in runs.
-func untilTheThirdRun(first, then scenarios.Build) (build scenarios.Build,
-	runs map[string]bool) {
+func untilTheThirdRun(first, then scenarios.Build) (build scenarios.Build, runs map[string]bool) {
 	var mu sync.Mutex
 	runs = map[string]bool{}
 	return func(env lock.Env) (lock.Lock, error) {
@@ -115,8 +114,7 @@ func TestARunThatTheMachineWasTooLateForIsVoidAndPlayedAgain(t *testing.T) {
 	assert.GreaterOrEqual(t, len(runs), 3, "gold breaks it in the first two")
 	assert.EqualValues(t, len(runs), pool.times.Load(), "servers were borrowed for each run")
 	assert.EqualValues(t, len(runs), pool.returned.Load())
-	assert.Equal(t, scenarios.Holds,
-		report.Verdict("unlock_not_held", scenarios.ForeignRelease))
+	assert.Equal(t, scenarios.Holds, report.Verdict("unlock_not_held", scenarios.ForeignRelease))
 }
 
 func TestADeclaredFlawThatDoesNotShowIsLookedForTwiceMore(t *testing.T) {

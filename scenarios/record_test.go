@@ -49,8 +49,7 @@ func TestARecordedRunIsTheOneOfTheReport(t *testing.T) {
 func TestNothingIsRecordedUnlessItIsAskedFor(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	scenarios.Run(t, buildMyLock, scenarios.Record(""),
-		scenarios.Only("mutual_exclusion"))
+	scenarios.Run(t, buildMyLock, scenarios.Record(""), scenarios.Only("mutual_exclusion"))
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Empty(t, left)

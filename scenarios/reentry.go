@@ -36,8 +36,7 @@ var _ = in(Reentrant, "nested", Scenario{
 		a.mustKeep(token)
 		a.at(4 * second)
 		a.Until(b.tried, 5*second)
-		if err := a.release(); err != nil &&
-			len(s.Breaks(ForeignRelease, SelfDeadlock)) == 0 {
+		if err := a.release(); err != nil && len(s.Breaks(ForeignRelease, SelfDeadlock)) == 0 {
 			s.Fail("the outer Unlock fails: %v", err)
 		}
 	}, func() {
@@ -76,8 +75,7 @@ func (a *actor) enterAgain(patience time.Duration) bool {
 		return true
 	// The lock may return any error; and the connection's deadline may come first.
 	case ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded):
-		a.report(SelfDeadlock, "%s waits for a lock whose owner is %s itself",
-			a.Name, a.Name)
+		a.report(SelfDeadlock, "%s waits for a lock whose owner is %s itself", a.Name, a.Name)
 	default:
 		a.run.Fail("%s locks again through its handle and is told: %v", a.Name, err)
 	}
@@ -87,8 +85,7 @@ func (a *actor) enterAgain(patience time.Duration) bool {
 // mustKeep judges that the fencing token is still the grant's.
 func (a *actor) mustKeep(token uint64) {
 	if now := a.token(); now != token {
-		a.report(WrongToken, "the fencing token of one acquisition was %d and is %d",
-			token, now)
+		a.report(WrongToken, "the fencing token of one acquisition was %d and is %d", token, now)
 	}
 }
 
@@ -147,8 +144,7 @@ var _ = in(Reentrant, "lost_reply", Scenario{
 			return
 		}
 		if granted, _ := b.try(); !granted {
-			b.report(Orphaned, "A has unlocked once, as it locked, and"+
-				" the lock is still taken")
+			b.report(Orphaned, "A has unlocked once, as it locked, and the lock is still taken")
 			return
 		}
 		if a.fenced() && !s.follows(token, b.token()) {

@@ -9,8 +9,7 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// The family of renewal: a lease that is renewed, and a holder that must be told
-// when it is lost.
+// The family of renewal: a lease that is renewed, and a holder that must be told when it is lost.
 
 var _ = in(Loss, "hung_worker", Scenario{
 	Summary: "A's worker hangs forever, but its process stays alive. B waits for ten" +
@@ -356,8 +355,7 @@ func (s *S) holderIsCutOff(cut time.Duration, slow lab.Call) {
 		if slow == lab.Renewal {
 			nth = a.renews
 		}
-		a.Fault(slow, nth, lab.Fault{IfSent: true,
-			AnswerAfter: 15 * time.Millisecond})
+		a.Fault(slow, nth, lab.Fault{IfSent: true, AnswerAfter: 15 * time.Millisecond})
 	}
 	a.Hold(cut, 30*second, a.has)
 	s.run(func() {
@@ -429,12 +427,10 @@ var _ = in(Loss, "unlock_is_no_loss", Scenario{
 		lost := a.lost()
 		a.at(4 * second)
 		released = a.release() == nil && lost != nil
-		for _, moment := range []time.Duration{4 * second, 8 * second,
-			24 * second} {
+		for _, moment := range []time.Duration{4 * second, 8 * second, 24 * second} {
 			a.at(moment)
 			if closed(lost) || closed(a.lost()) {
-				a.report(FalseSuccess, "A has unlocked, and Lost says that"+
-					" it has lost the lock")
+				a.report(FalseSuccess, "A has unlocked, and Lost says that it has lost the lock")
 				return
 			}
 		}

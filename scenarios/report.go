@@ -54,8 +54,7 @@ func (r Report) Verdict(scenario, invariant string) Verdict {
 
 // ended holds the results of a scenario against what is declared, and records them. It
 // returns those that belong to the report: none if there are none but an error.
-func (s *settings) ended(t *testing.T, scenario Scenario, results []Result,
-	err error) []Result {
+func (s *settings) ended(t *testing.T, scenario Scenario, results []Result, err error) []Result {
 	t.Helper()
 	s.ran.Add(1)
 	if s.each != nil {
@@ -91,7 +90,8 @@ func (s *settings) judge(t *testing.T, results []Result) {
 			t.Errorf("%s: %s is declared as a flaw, but it %s now\n\n%s",
 				r.Scenario, r.Invariant, r.Verdict, r.Timeline)
 		case s.red && testing.Verbose(): // a test that fails shows its logs without -v
-			t.Logf("%s: %s: %s\n\n%s", r.Scenario, r.Invariant, r.Verdict, r.Timeline)
+			t.Logf("%s: %s: %s\n\n%s\n%s\n%s", r.Scenario, r.Invariant, r.Verdict,
+				summary(r.Scenario), r.Timeline, history.Legend)
 		}
 	}
 	switch {
@@ -131,8 +131,7 @@ func (r Report) with(v Verdict) []Flaw {
 	var flaws []Flaw
 	for _, result := range r {
 		if result.Verdict == v {
-			flaws = append(flaws, Flaw{Scenario: result.Scenario,
-				Invariant: result.Invariant})
+			flaws = append(flaws, Flaw{Scenario: result.Scenario, Invariant: result.Invariant})
 		}
 	}
 	return flaws
@@ -209,13 +208,17 @@ func (r Report) failure() string {
 		worlds[i].breaks = append(worlds[i].breaks, result.shown.breaks...)
 		worlds[i].last = max(worlds[i].last, result.BrokenAt)
 	}
-	scenario, _ := Find(r[0].Scenario)
-	text := r[0].Scenario + ": " + strings.Join(invariants, ", ") + "\n\n" + strings.Join(
-		terminal.Wrap(scenario.Summary, terminal.Columns, 0), "\n") + "\n"
+	text := r[0].Scenario + ": " + strings.Join(invariants, ", ") + "\n\n" + summary(r[0].Scenario)
 	for _, w := range worlds {
 		text += "\n" + w.Render(w.last, w.breaks)
 	}
 	return text
+}
+
+// summary is a scenario's, in lines of 68 columns.
+func summary(scenario string) string {
+	s, _ := Find(scenario)
+	return strings.Join(terminal.Wrap(s.Summary, terminal.Columns, 0), "\n") + "\n"
 }
 
 // timeline is what was recorded of a world, and what to mark in it.

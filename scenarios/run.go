@@ -101,9 +101,8 @@ func runVirtual(t *testing.T, build Build, s settings) (report Report, whole boo
 	return report, hopeless.Load() == nil
 }
 
-// one runs a scenario as a subtest, unless one was hopeless before. On real servers it is
-// run twice more for a declared flaw that doesn't show, and for a free lock that isn't
-// granted.
+// one runs a scenario as a subtest, unless one was hopeless before. On real servers it is run
+// twice more for a declared flaw that doesn't show, and for a free lock that isn't granted.
 func (s settings) one(t *testing.T, scenario Scenario, build Build,
 	hopeless *atomic.Pointer[string]) (report []Result) {
 	t.Helper()
@@ -127,8 +126,7 @@ func (s settings) one(t *testing.T, scenario Scenario, build Build,
 }
 
 // runScenario runs a scenario and returns a result for each of its invariants.
-func runScenario(t *testing.T, scenario Scenario, build Build, s settings) (
-	[]Result, error) {
+func runScenario(t *testing.T, scenario Scenario, build Build, s settings) ([]Result, error) {
 	t.Helper()
 	whole := &S{venue: s.venue(), t: t, scenario: scenario, build: build,
 		settings: s, results: map[string]*Result{}}
@@ -178,8 +176,7 @@ func (s *S) offers(f Feature) bool {
 	return !slices.Contains(s.settings.declined, f)
 }
 
-// possible says whether there is all that the scenario needs. If not, it gives the
-// verdict.
+// possible says whether there is all that the scenario needs. If not, it gives the verdict.
 func (s *S) possible() bool {
 	of := s.scenario
 	switch {

@@ -11,13 +11,12 @@
 //		})
 //	}
 //
-// It gives a verdict for each scenario and each of its invariants, the timeline of
-// what breaks, with the line of the lock's code that was under way, and the Grade. The test
-// fails until all that breaks is declared with Known, and what the lock doesn't offer with
-// WithoutFeatures. A library that returns a handle or a context, or takes a callback, becomes
-// a Lock by Handle, Held or Using. With Record a browser plays the runs. Try runs
-// one scenario with a change, such as another lease or a lost reply, and OnServersOf runs
-// them on real servers.
+// It gives a verdict for each scenario and each of its invariants, the timeline of what breaks,
+// with the line of the lock's code that was under way, and the Grade. The test fails until all
+// that breaks is declared with Known, and what the lock doesn't offer with WithoutFeatures. A
+// library that returns a handle or a context, or takes a callback, becomes a Lock by Handle, Held
+// or Using. With Record a browser plays the runs. Try runs one scenario with a change, such as
+// another lease or a lost reply, and OnServersOf runs them on real servers.
 //
 // The catalogue has the scenarios, a file for each failure family; an actor is a client in
 // them, S is a scenario under way. The file own_lock_test.go is a test to copy.
@@ -49,15 +48,14 @@ type (
 	Frames      = lab.Frames // cuts the protocol of a server that isn't Redis
 )
 
-// Run runs every scenario of the catalogue against the locks that build makes,
-// a subtest each, named like the scenario. Then it runs some of them a second time, with
-// another lease and name and with readers, and then random worlds. It fails the test when the lock
-// breaks an invariant that is not declared as a flaw, holds one that is, or
-// fails in any other way. A lock that can't be built, that does not work where
-// nothing goes wrong, that is stuck, never returns or leaks connections, or whose
-// keys are not known, is reported once: the scenarios that follow are skipped. When
-// what broke is not what was declared, Run prints a list to declare it by. At the end it
-// logs the lock's Grade, unless only some scenarios were run.
+// Run runs every scenario of the catalogue against the locks that build makes, a subtest each,
+// named like the scenario. Then it runs some of them a second time, with another lease and name
+// and with readers, and then random worlds. It fails the test when the lock breaks an invariant
+// that is not declared as a flaw, holds one that is, or fails in any other way. A lock that can't
+// be built, that does not work where nothing goes wrong, that is stuck, never returns or leaks
+// connections, or whose keys are not known, is reported once: the scenarios that follow are
+// skipped. When what broke is not what was declared, Run prints a list to declare it by. At the
+// end it logs the lock's Grade, unless only some scenarios were run.
 func Run(t *testing.T, build Build, opts ...Option) Report {
 	t.Helper()
 	s, err := configure(build, opts)

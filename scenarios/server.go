@@ -21,8 +21,7 @@ var _ = in(Server, "failover", Scenario{
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
 	storage := s.Storage(100)
-	promoted := s.operates("fails over", s.Node(0).Promote, 500*time.Millisecond,
-		a.has)
+	promoted := s.operates("fails over", s.Node(0).Promote, 500*time.Millisecond, a.has)
 	tried, asked, stale := false, false, false
 	s.Node(0).Replicate()
 	s.play(func() {
@@ -52,9 +51,8 @@ var _ = in(Server, "failover", Scenario{
 	s.judge(stale, StaleWrite)
 })
 
-// loseOne runs the scenario of a node that forgets: A holds the lock on no more
-// nodes than it needs, B is refused, something happens to one of them, and B
-// tries again.
+// loseOne runs the scenario of a node that forgets: A holds the lock on no more nodes than it
+// needs, B is refused, something happens to one of them, and B tries again.
 func (s *S) loseOne(what string, happen func(n *lab.Node)) {
 	a, b := s.actor("A"), s.actor("B")
 	nodes := s.settings.nodes
@@ -133,8 +131,7 @@ var _ = in(Server, "client_clock_skew", Scenario{
 	Summary:    "B's own clock is 15 s ahead. B tries while A holds the lock.",
 	Invariants: []string{TwoHolders},
 }, func(s *S) {
-	if s.settings.machineClock && s.cannot("all processes of a machine read the"+
-		" same clock") {
+	if s.settings.machineClock && s.cannot("all processes of a machine read the same clock") {
 		return
 	}
 	a, b := s.actor("A"), s.actor("B")
@@ -212,8 +209,7 @@ func (s *S) nodesAreDown(down int, hang bool) {
 		}
 		granted := a.tryFor(time.Minute)
 		if took := s.Now() - second; took > lease+s.sooner(0, second) {
-			a.report(Hangs, "A is answered only after %v",
-				took.Round(time.Millisecond))
+			a.report(Hangs, "A is answered only after %v", took.Round(time.Millisecond))
 		}
 		if granted {
 			if s.Now() < 30*second { // or it has waited for the nodes
@@ -226,8 +222,7 @@ func (s *S) nodesAreDown(down int, hang bool) {
 		a.Step("looks", func() {
 			for i := down; i < s.settings.nodes; i++ {
 				if !s.Node(i).Free() {
-					s.Report(Orphaned, "A was refused, and node %d still"+
-						" has its lock", i+1)
+					s.Report(Orphaned, "A was refused, and node %d still has its lock", i+1)
 				}
 			}
 		})
@@ -254,8 +249,7 @@ func (s *S) nodesAreDown(down int, hang bool) {
 			granted = b.acquire(lease) == nil
 		}
 		if !granted && asked {
-			b.report(Orphaned, "A was refused, the nodes are up again, and"+
-				" B can't get the lock")
+			b.report(Orphaned, "A was refused, the nodes are up again, and B can't get the lock")
 		}
 	})
 	if majority {
@@ -303,8 +297,7 @@ func (s *S) flushesScripts(works time.Duration) {
 		a.begins()
 		a.at(works)
 		if err := a.release(); err != nil {
-			a.report(Unavailable, "A worked for %v and its Unlock"+
-				" fails: %s", works, outcome(err))
+			a.report(Unavailable, "A worked for %v and its Unlock fails: %s", works, outcome(err))
 		}
 	})
 	s.judge(true, Unavailable)

@@ -195,8 +195,7 @@ func (r *onReal) realLease(n int) time.Duration {
 	return lease.Round(time.Millisecond) // as Redis counts
 }
 
-// realKey is a name that nobody else's keys have, on a server that may be
-// anybody's.
+// realKey is a name that nobody else's keys have, on a server that may be anybody's.
 func (r *onReal) realKey() string {
 	name := fmt.Sprintf("%08x:stock", rand.Uint32())
 	if pool, ok := r.pool.(lab.NamedPool); ok {

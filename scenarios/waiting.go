@@ -69,8 +69,7 @@ func (s *S) callsAreTimed() {
 
 // deadlines are such that a lock which sleeps on after one of them is late for it,
 // whatever its pause is: hardly a pause of 0.6 s or more ends near all of them.
-var deadlines = []time.Duration{1450 * time.Millisecond, 950 * time.Millisecond,
-	3 * second}
+var deadlines = []time.Duration{1450 * time.Millisecond, 950 * time.Millisecond, 3 * second}
 
 // mustAnswer judges how long a call takes.
 func (a *actor) mustAnswer(what string, within time.Duration, call func()) (ok bool) {

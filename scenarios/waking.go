@@ -39,8 +39,7 @@ var _ = in(Waking, "prompt_wake", Scenario{
 	s.World(s.allGiveUp)
 })
 
-// releaseBeforeListening runs a release between a refusal and what the waiter
-// sends next.
+// releaseBeforeListening runs a release between a refusal and what the waiter sends next.
 func (s *S) releaseBeforeListening() {
 	a, b := s.actor("A"), s.actor("B")
 	s.start()

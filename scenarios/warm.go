@@ -12,10 +12,9 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// warm lets every actor take and release a lock that no scenario is about,
-// twice. A cold script would answer NOSCRIPT and be a command of its own; so
-// the first time is long enough for a renewal. The second time the commands are
-// counted.
+// warm lets every actor take and release a lock that no scenario is about, twice. A cold script
+// would answer NOSCRIPT and be a command of its own; so the first time is long enough for a
+// renewal. The second time the commands are counted.
 func (s *S) warm() {
 	var keys []string
 	for _, a := range s.actors {
@@ -130,8 +129,7 @@ func (s *S) warmKey(a *actor) string {
 	return s.Key + ":warm:" + a.owner
 }
 
-// kept are the Redis keys that the locks of the scenario declare to keep
-// forever.
+// kept are the Redis keys that the locks of the scenario declare to keep forever.
 func (s *S) kept() []string {
 	kept := s.settings.keeps(s.Key)
 	for _, name := range s.others {

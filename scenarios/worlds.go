@@ -19,11 +19,10 @@ import (
 	"github.com/lockladder/lockladder/scenarios/swarm"
 )
 
-// Worlds has Run play the first n random worlds of a seed after the catalogue, the same
-// ones each time. Without it these are 200 of seed 1, fewer of a lock with several nodes,
-// and 20 in a short test; with 0 there are none. The flags -swarm.worlds and -swarm.seed
-// of a test say it for one run; -swarm.shard 1/4 plays every fourth of them, and
-// -swarm.world SEED/N a single one.
+// Worlds has Run play the first n random worlds of a seed after the catalogue, the same ones each
+// time. Without it these are 200 of seed 1, fewer of a lock with several nodes, and 20 in a short
+// test; with 0 there are none. The flags -swarm.worlds and -swarm.seed of a test say it for one
+// run; -swarm.shard 1/4 plays every fourth of them, and -swarm.world SEED/N a single one.
 func Worlds(n int, seed uint64) Option {
 	return func(s *settings) { s.worlds = &worlds{n: n, seed: seed} }
 }
@@ -179,11 +178,10 @@ func (s settings) runWorlds(t *testing.T, build Build, known []Flaw) bool {
 // randomWorlds is what stands for a scenario's name where a result is a random world's.
 const randomWorlds = "random_worlds"
 
-// TryWorlds plays random worlds of a seed, from the first number to the one before the
-// last, until the lock breaks something in one that isn't declared. Its result is the
-// shortest story of it, nil when nothing breaks; t doesn't fail. The error says why no
-// world can be judged. Of the change only Rewrite is made: a world has settings and faults
-// of its own.
+// TryWorlds plays random worlds of a seed, from the first number to the one before the last,
+// until the lock breaks something in one that isn't declared. Its result is the shortest story of
+// it, nil when nothing breaks; t doesn't fail. The error says why no world can be judged. Of the
+// change only Rewrite is made: a world has settings and faults of its own.
 func TryWorlds(t *testing.T, build Build, change Change, seed uint64, first, last int,
 	opts ...Option) (broken *Result, err error) {
 	t.Helper()

@@ -13,8 +13,7 @@
 // sells the stock by itself: see programs. Those that are not installed are left out.
 //
 // rueidislock needs client-side caching, which the embedded servers do not have;
-// with -redis it is measured too. It exits with 0 when every row was measured, 2
-// when it was not understood, and 1 after any other failure or an interrupt.
+// with -redis it is measured too. It exits as the other one does.
 package main
 
 import (

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/field/programs"
-	"github.com/lockladder/lockladder/internal/bench/command"
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 // run runs the program and returns what it says.
@@ -19,7 +19,7 @@ func run(t *testing.T, args ...string) (status int, out, complaint string) {
 
 func TestOneTableHasRungsAndLibraries(t *testing.T) {
 	status, out, _ := run(t, "-clients", "3")
-	assert.Equal(t, command.OK, status)
+	assert.Equal(t, terminal.OK, status)
 	for _, row := range []string{"\nserial-limit", "\nreentrant/fenced",
 		"\nredsync ", "\nredsync-5 ", "\nredislock ", "\nlua-decrement"} {
 		assert.Contains(t, out, row)
@@ -42,7 +42,7 @@ func TestBadArgumentsAreRefusedWithOneLine(t *testing.T) {
 		{"-redis", "127.0.0.1:1", "-programs", "-rungs", "redisson", "-ops", "3"},
 	} {
 		status, out, complaint := run(t, args...)
-		assert.Equal(t, command.Usage, status, args)
+		assert.Equal(t, terminal.Usage, status, args)
 		assert.Empty(t, out, args)
 		assert.Regexp(t, `^bench: [^\n]+\(-help lists the flags\)\n$`, complaint)
 	}

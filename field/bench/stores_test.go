@@ -14,8 +14,8 @@ import (
 
 	"github.com/lockladder/lockladder/field/stores"
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/command"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -43,7 +43,7 @@ func TestEveryStoresRowIsMeasured(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bench.json")
 	status, out, complaint := run(t, "-redis", "auto", "-clients", "3",
 		"-rounds", "1", "-json", file, "-rungs", strings.Join(names, ","))
-	require.Equal(t, command.OK, status, complaint)
+	require.Equal(t, terminal.OK, status, complaint)
 	assert.NotContains(t, out, "Not measured")
 	content, err := os.ReadFile(file)
 	require.NoError(t, err)

@@ -43,6 +43,7 @@
 // the directory of the run, which is kept. Ctrl-C ends the faults and judges what
 // has happened until then.
 //
-// It exits with 0 when the lock held, 1 after a violation, 2 when the command was
-// not understood, and 3 when the soak itself failed or something could not be judged.
+// It exits with 0 when the lock held, 1 after a violation, 2 when the command was not
+// understood, 3 when the soak itself failed or something could not be judged, and 130
+// when the lock held until an interrupt.
 package main

@@ -63,9 +63,8 @@ type verdict struct {
 	// Open is what could not be judged, and why.
 	Open []string
 
-	// LongestProbe is the longest that a process waited for a key after the
-	// nemesis had ended, 0 when a key was not to be had. Calm says that the nemesis
-	// did end; else nothing was probed.
+	// LongestProbe is the longest that a process waited for a key after the nemesis had ended, 0
+	// when a key was not to be had. Calm says that the nemesis did end; else nothing was probed.
 	LongestProbe time.Duration
 	Calm         bool
 }
@@ -142,8 +141,7 @@ type record struct {
 func newRecord(s setup, events []Event) *record {
 	r := &record{setup: s, events: events, byName: map[string]*section{},
 		killed: map[workerLife]int64{}, modes: forever,
-		verdict: verdict{Setup: s, Faults: map[string]int{},
-			Latest: map[driver]time.Duration{}}}
+		verdict: verdict{Setup: s, Faults: map[string]int{}, Latest: map[driver]time.Duration{}}}
 	r.excuses = findExcuses(len(s.Drivers), events)
 	open := map[owner]*call{}
 	for i := range events {
@@ -215,17 +213,15 @@ func (r *record) violated(invariant, text, key string, from, to int64, owners ..
 // open says what could not be judged.
 func (r *record) open(what string) { r.verdict.Open = append(r.verdict.Open, what) }
 
-// documents is the page that documents a violation, and the scenarios there. A
-// violation here is a documented flaw in these cases only: the server lost its data
-// on purpose, the lock releases another owner's grant, or it has no lease.
-// The others need a clock that jumps, a replica, or a worker that hangs, or the
-// worker avoids them when it counts the lease by itself.
+// documents is the page that documents a violation, and the scenarios there. A violation here is
+// a documented flaw in these cases only: the server lost its data on purpose, the lock releases
+// another owner's grant, or it has no lease. The others need a clock that jumps, a replica, or a
+// worker that hangs, or the worker avoids them when it counts the lease by itself.
 func (r *record) documents(invariant string, at int64) string {
 	var scenarios []string
 	for _, flaw := range r.setup.Flaws {
 		scenario, broken, _ := strings.Cut(flaw, ": ")
-		overlap := invariant == twoHolders || invariant == lostUpdate ||
-			invariant == oldToken
+		overlap := invariant == twoHolders || invariant == lostUpdate || invariant == oldToken
 		stays := invariant == notHad || invariant == leftBehind
 		if overlap && (broken == "foreign release" ||
 			scenario == "node_restart" && r.modes < at) ||

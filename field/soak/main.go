@@ -19,9 +19,8 @@ import (
 
 // Exit statuses.
 const (
-	held     = 0
-	violated = 1
-	usage    = 2
+	held     = terminal.OK
+	violated = terminal.Failed
 	failed   = 3 // the soak itself, or something could not be judged
 )
 
@@ -32,7 +31,7 @@ func main() {
 		<-ctx.Done()
 		stop() // a second Ctrl-C ends the process at once
 	}()
-	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(command(ctx, os.Args[1:], terminal.Colored(os.Stdout), os.Stderr))
 }
 
 // command is the command line: soak [flags], or soak judge DIR...
@@ -40,13 +39,9 @@ func command(ctx context.Context, args []string, out, log io.Writer) int {
 	if len(args) > 0 && args[0] == "judge" {
 		return judgeAgain(args[1:], out, log)
 	}
-	o, err := parse(args, log)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return held
-	case err != nil:
-		fmt.Fprintln(log, "soak:", err)
-		return usage
+	o, err := parse(args, out)
+	if err != nil {
+		return terminal.Refused(log, "soak", err)
 	}
 	if err := servers.Installed(); err != nil {
 		fmt.Fprintln(log, "soak:", err)
@@ -60,14 +55,16 @@ func command(ctx context.Context, args []string, out, log io.Writer) int {
 			break
 		}
 	}
+	if worst == held && ctx.Err() != nil {
+		return terminal.Interrupted
+	}
 	return worst
 }
 
 // soak runs one lock and prints its verdict, and the run's directory if it's kept.
 func soak(ctx context.Context, c config, keep string, out, log io.Writer) int {
 	fmt.Fprintf(out, "%s: seed %d, %v\n", c.Rung, c.Seed, c.For)
-	dir, err := os.MkdirTemp(keep, "soak-"+
-		strings.ReplaceAll(c.Rung, "/", "-")+"-")
+	dir, err := os.MkdirTemp(keep, "soak-"+strings.ReplaceAll(c.Rung, "/", "-")+"-")
 	if err != nil {
 		fmt.Fprintln(log, "soak: make a directory for the run:", err)
 		return failed
@@ -118,14 +115,14 @@ func judgeAgain(dirs []string, out, log io.Writer) int {
 	if len(dirs) == 0 || strings.HasPrefix(dirs[0], "-") {
 		fmt.Fprintln(log, "soak: judge wants the directory of a run, as a soak"+
 			" prints it (example: soak judge /tmp/soak-reentrant-1)")
-		return usage
+		return terminal.Usage
 	}
 	worst := held
 	for _, dir := range dirs {
 		verdict, err := judgeDir(dir)
 		if err != nil {
 			fmt.Fprintln(log, "soak:", err)
-			return usage
+			return terminal.Usage
 		}
 		verdict.Write(out)
 		worst = worse(worst, status(verdict))
@@ -140,7 +137,7 @@ type options struct {
 }
 
 // parse reads the flags. Its errors say what would be right.
-func parse(args []string, log io.Writer) (options, error) {
+func parse(args []string, out io.Writer) (options, error) {
 	var o options
 	c := config{terms: terms{TTL: time.Second, Poll: 100 * time.Millisecond,
 		Drivers: []driver{strict, defaults, strict, defaults}}}
@@ -155,12 +152,12 @@ func parse(args []string, log io.Writer) (options, error) {
 	keys := set.Int("keys", 3, "keys")
 	set.StringVar(&o.dir, "dir", "",
 		"keep all runs below this directory, not only those that didn't hold")
-	err := terminal.Parse(set, args, "usage: go run ./soak -redis auto [flags]\n       go run ./soak judge DIR...\n\n", log)
+	err := terminal.Parse(set, args, "usage: go run ./soak -redis auto [flags]\n       go run ./soak judge DIR...\n\n", out)
 	if errors.Is(err, flag.ErrHelp) {
-		help(log)
+		help(out)
+	}
+	if err != nil {
 		return o, err
-	} else if err != nil {
-		return o, fmt.Errorf("%w (-help lists the flags)", err)
 	}
 	switch {
 	case set.NArg() > 0:
@@ -204,8 +201,7 @@ func parse(args []string, log io.Writer) (options, error) {
 
 // again is the command that repeats the faults for one lock.
 func again(set *flag.FlagSet, rung string, seed uint64) string {
-	words := []string{"cd field && go run ./soak -rungs", rung, "-seed",
-		fmt.Sprint(seed)}
+	words := []string{"cd field && go run ./soak -rungs", rung, "-seed", fmt.Sprint(seed)}
 	set.Visit(func(f *flag.Flag) {
 		if f.Name != "rungs" && f.Name != "seed" && f.Name != "dir" {
 			words = append(words, "-"+f.Name, f.Value.String())
@@ -215,15 +211,15 @@ func again(set *flag.FlagSet, rung string, seed uint64) string {
 }
 
 // help prints what -help says below the flags.
-func help(log io.Writer) {
-	fmt.Fprintln(log, "\nThe faults (*: only when it is named):")
+func help(out io.Writer) {
+	fmt.Fprintln(out, "\nThe faults (*: only when it is named):")
 	for _, f := range allFaults {
 		mode := ""
 		if f.Mode {
 			mode = " *"
 		}
-		fmt.Fprintf(log, "  %-19s %s%s\n", f.Name, f.Text, mode)
+		fmt.Fprintf(out, "  %-19s %s%s\n", f.Name, f.Text, mode)
 	}
-	fmt.Fprintln(log, "\nExit status: 0 held, 1 a violation, 2 wrong usage, 3 the soak itself failed,\n"+
-		"or something could not be judged")
+	fmt.Fprintln(out, "\nExit status: 0 held, 1 a violation, 2 wrong usage, 3 the soak itself failed\n"+
+		"or something could not be judged, 130 held until it was interrupted")
 }

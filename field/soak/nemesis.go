@@ -110,8 +110,7 @@ func (n *nemesis) run(ctx context.Context, lane int, faults []fault) error {
 			return nil
 		}
 		fault := faults[rng.IntN(len(faults))]
-		s := &strike{nemesis: n, ctx: ctx, rng: rng, fault: fault.Name,
-			length: n.length(rng)}
+		s := &strike{nemesis: n, ctx: ctx, rng: rng, fault: fault.Name, length: n.length(rng)}
 		n.count.Add(1)
 		if err := fault.do(s); err != nil {
 			return fmt.Errorf("fault %s: %w", fault.Name, err)

@@ -43,8 +43,7 @@ func (w *fake) Replace(n int) error {
 	return nil
 }
 
-// disturb disturbs a fake for a minute, with these faults. All of its processes go on
-// after that.
+// disturb disturbs a fake for a minute, with these faults. All of its processes go on after that.
 func disturb(t *testing.T, seed uint64, faults string) (n *nemesis, done []string, err error) {
 	t.Helper()
 	selected, err := selectFaults(faults)
@@ -52,12 +51,11 @@ func disturb(t *testing.T, seed uint64, faults string) (n *nemesis, done []strin
 	w := &fake{stopped: map[int]bool{},
 		admin: redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})}
 	defer w.admin.Close()
-	n = &nemesis{World: w, Seed: seed, TTL: time.Second, Faults: selected,
-		Write: func(e Event) {
-			if e.Kind == Stop {
-				w.done = append(w.done, fmt.Sprint("written: stop ", e.Worker))
-			}
-		}}
+	n = &nemesis{World: w, Seed: seed, TTL: time.Second, Faults: selected, Write: func(e Event) {
+		if e.Kind == Stop {
+			w.done = append(w.done, fmt.Sprint("written: stop ", e.Worker))
+		}
+	}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	err = n.Run(ctx)

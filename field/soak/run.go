@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/servers/process"
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -24,7 +25,7 @@ type config struct {
 	For      time.Duration // the nemesis
 	Again    string        // the command that repeats it
 	Faults   []fault
-	Progress io.Writer // where lines about it go
+	Progress io.Writer // where a line about it goes
 }
 
 func (c config) setup() setup {
@@ -69,7 +70,11 @@ func (w *world) soak(ctx context.Context) error {
 	defer cancel()
 	n := &nemesis{World: w, Seed: w.config.Seed, TTL: w.config.TTL,
 		Faults: w.config.Faults, Write: w.write}
-	watches.Go(func() { w.report(watching, n) })
+	begun := time.Now()
+	defer terminal.Progress(w.config.Progress, func() string {
+		return fmt.Sprintf("%s: %v of %v, %d sections, %d faults", w.config.Rung,
+			min(time.Since(begun), w.config.For).Round(time.Second), w.config.For, w.storage.Writes(), n.Count())
+	})()
 	watches.Go(func() { w.watch(disturbed, cancel) })
 	if err := n.Run(disturbed); err != nil {
 		return err
@@ -96,14 +101,6 @@ func (w *world) calmDown(ctx context.Context, endPings func()) error {
 	}
 	w.end()
 	return w.lookForTheRest(ctx)
-}
-
-// report says now and then how the run is getting on.
-func (w *world) report(ctx context.Context, n *nemesis) {
-	for begun := time.Now(); lock.Sleep(ctx, 10*time.Second) == nil; {
-		fmt.Fprintf(w.config.Progress, "%s: %v of %v, %d sections, %d faults\n", w.config.Rung,
-			time.Since(begun).Round(time.Second), w.config.For, w.storage.Writes(), n.Count())
-	}
 }
 
 const (
@@ -244,8 +241,7 @@ func (w *world) lookForTheRest(ctx context.Context) error {
 	return nil
 }
 
-// clientsOf are the connections of a server, as CLIENT LIST has them, without the
-// one that asks.
+// clientsOf are the connections of a server, as CLIENT LIST has them, without the one that asks.
 func clientsOf(ctx context.Context, admin *redis.Client) ([]string, error) {
 	c := admin.Conn()
 	defer c.Close()

@@ -207,8 +207,7 @@ func (u *user) work() time.Duration {
 	return time.Duration(1+u.rng.IntN(300)) * u.orders.TTL / 1000
 }
 
-// probe gets a key after the nemesis, asking again after errors of connections that
-// broke before.
+// probe gets a key after the nemesis, asking again after errors of connections that broke before.
 func (w *worker) probe(i int, key string) error {
 	l, err := w.build(key)
 	if err != nil {

@@ -134,8 +134,7 @@ func (w *worker) live(say *json.Encoder, said <-chan string) error {
 	for _, node := range w.orders.Nodes {
 		w.clients = append(w.clients, w.orders.driver().client(node))
 	}
-	// Before the first use of a client: whatever is more at the end was left
-	// behind by the lock.
+	// Before the first use of a client: whatever is more at the end was left behind by the lock.
 	base := runtime.NumGoroutine()
 	errs := make(chan error, goroutines+len(w.orders.Keys)+1)
 	for g := range goroutines {

@@ -39,7 +39,8 @@ type stage struct {
 // Progress continues the name of the row under way with how far it is.
 func (r *Runner) Progress() string {
 	text := ""
-	if now := r.stage.Load(); now != nil && r.paired() {
+	now := r.stage.Load()
+	if now != nil && r.paired() {
 		text = fmt.Sprintf(", round %d", now.round)
 		if now.round <= now.rounds {
 			text += fmt.Sprintf("/%d", now.rounds)
@@ -52,11 +53,14 @@ func (r *Runner) Progress() string {
 	if s == nil {
 		return text + ": warming up"
 	}
-	turns := fmt.Sprint(s.sections.Load())
+	turns := fmt.Sprintf("%d turns, ", s.sections.Load())
 	if of := s.each * len(s.clients); of > 0 {
-		turns += fmt.Sprint("/", of)
+		turns = fmt.Sprintf("%d/%d turns, ", s.sections.Load(), of)
 	}
-	return fmt.Sprintf("%s: %s turns, %.1f s", text, turns, time.Since(s.started).Seconds())
+	if now != nil && now.serial {
+		turns = "" // they are other clients'
+	}
+	return fmt.Sprintf("%s: %s%.1f s", text, turns, time.Since(s.started).Seconds())
 }
 
 // Measure lets all clients of one subject start at one instant, and returns what they did when

@@ -98,7 +98,7 @@ func (t Layout) Legend() string {
 				strings.ReplaceAll(f.Column.Top+" "+f.Column.Head, "- ", "")))
 		}
 		text += terminal.Paragraph("There was no room for: " + strings.Join(heads, ", ") +
-			". A wider terminal shows them, and so does a pipe.")
+			". A wider terminal shows them, and so does a pipe without COLUMNS.")
 	}
 	return text
 }

@@ -29,6 +29,24 @@ func Parse(flags *flag.FlagSet, args []string, usage string, out io.Writer) erro
 	return err
 }
 
+// The exit statuses of all commands.
+const (
+	OK          = 0   // nothing was found, and all was done
+	Failed      = 1   // a flaw was found, or something can't be done
+	Usage       = 2   // the arguments were not understood
+	Interrupted = 130 // as in shells
+)
+
+// Refused says what is wrong with a command's arguments, unless Parse has answered -help. It
+// returns the exit status.
+func Refused(log io.Writer, command string, err error) (status int) {
+	if errors.Is(err, flag.ErrHelp) {
+		return OK
+	}
+	fmt.Fprintf(log, "%s: %s (-help lists the flags)\n", command, strings.ReplaceAll(err.Error(), "\n", "; "))
+	return Usage
+}
+
 // unread is what the flag package says of a value or a name that it can't read.
 var unread = regexp.MustCompile(`^(invalid value .* for flag -(\S+): )parse error$|^flag provided .*: -(\S+)$`)
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/scenarios"
 	"github.com/lockladder/lockladder/scenarios/protocol"
@@ -60,12 +61,16 @@ func (o orders) tell() error {
 	for i := range o.hint {
 		text += fmt.Sprintf("\nHint %d: %s\n", i+1, hints[i])
 	}
-	fmt.Print(fitting(text))
+	fmt.Print(plain(text))
 	return nil
 }
 
-// fitting is a page's text in lines of 80 columns.
-func fitting(text string) string {
+// marks are those of Markdown: of a link, of code, and of what is stressed.
+var marks = regexp.MustCompile("\\[([^]]*)\\]\\([^)]*\\)|`|\\*\\*|\\*(\\w[^*]*)\\*")
+
+// plain is a page's text without marks, in lines of 80 columns.
+func plain(text string) string {
+	text = marks.ReplaceAllString(text, "$1$2")
 	text = regexp.MustCompile(`(\S)\n([^\s-])`).ReplaceAllString(text, "$1 $2")
 	lines := strings.Split(strings.ReplaceAll(text, "\n\n\n", "\n\n"), "\n")
 	for i, line := range lines {
@@ -96,25 +101,26 @@ func (c *checking) answer() {
 	} else {
 		c.shows(missing[0])
 	}
-	fmt.Fprint(c.out, "\n", terminal.Paragraph(fmt.Sprintf("Challenge %d isn't passed yet. What fails: %s.",
-		c.challenge, cmp.Or(strings.Join(missing, ", "), "a scenario ends without a verdict"))))
+	fmt.Fprint(c.out, "\n", terminal.Paragraph(fmt.Sprintf("Challenge %d isn't passed yet. Still open: %s.",
+		c.challenge, cmp.Or(strings.Join(missing, ", "), "a scenario without a verdict"))))
 	c.hints(cmp.Or(challenge.Open(c.results), c.challenge))
 }
 
 // unfit says of a lock with which no scenario can be run that it has not passed the first
 // challenge, which is about nothing else, and returns the exit status.
 func (c *checking) unfit(err error) int {
-	fmt.Fprintf(c.out, "Challenge 1 isn't passed yet: %s.\n", strings.TrimPrefix(err.Error(),
-		protocol.ErrUnfit.Error()+": "))
+	c.wipe()
+	fmt.Fprint(c.out, terminal.Paragraph("Challenge 1 isn't passed yet, and no scenario can be run: "+
+		strings.TrimPrefix(err.Error(), protocol.ErrUnfit.Error()+": ")+"."))
 	c.hints(1)
-	return otherwise
+	return terminal.Failed
 }
 
 // hints prints the hint that is asked for, or the first one, of a challenge.
 func (c *checking) hints(challenge int) {
 	_, hints := readChallenge(challenge)
 	if n := max(c.hint, 1); n <= len(hints) {
-		fmt.Fprint(c.out, fitting(fmt.Sprintf("\nHint %d of %d for challenge %d: %s\n", n, len(hints),
+		fmt.Fprint(c.out, plain(fmt.Sprintf("\nHint %d of %d for challenge %d: %s\n", n, len(hints),
 			challenge, hints[n-1])))
 		if n < len(hints) {
 			fmt.Fprintf(c.out, "The next one comes with -hint %d.\n", n+1)
@@ -124,7 +130,7 @@ func (c *checking) hints(challenge int) {
 
 // shows prints the scenario of what is missing: its timeline, or why there is none.
 func (c *checking) shows(missing string) {
-	name, _, _ := strings.Cut(missing, ": ")
+	name, invariant, _ := strings.Cut(missing, ": ")
 	i := slices.IndexFunc(c.failed, func(text string) bool {
 		return strings.HasPrefix(text, name+": ")
 	})
@@ -136,12 +142,18 @@ func (c *checking) shows(missing string) {
 		return r.Scenario != name || r.Verdict != scenarios.Breaks
 	})
 	if text := scenarios.Report(broken).Failures(); text != "" {
-		fmt.Fprint(c.out, protocol.InWords(text))
+		fmt.Fprint(c.out, history.Legend, "\n", protocol.InWords(text))
 		return
 	}
+	why := "it needs something that your lock doesn't have"
+	i = slices.IndexFunc(c.results, func(r scenarios.Result) bool {
+		return r.Scenario == name && r.Verdict == scenarios.CannotRun
+	})
+	if i >= 0 {
+		why = c.results[i].Event
+	}
 	scenario, _ := scenarios.Find(name)
-	_, invariant, _ := strings.Cut(missing, ": ")
-	fmt.Fprintf(c.out, "%s: %s %s. It needs something that your lock doesn't have.\n\n%s\n", name,
-		invariant, scenarios.Report(c.results).Verdict(name, invariant),
-		protocol.InWords(scenario.Summary))
+	fmt.Fprintf(c.out, "%s\n%s", terminal.Paragraph(fmt.Sprintf("%s: %s: %s.", missing,
+		scenarios.Report(c.results).Verdict(name, invariant), why)),
+		terminal.Paragraph(protocol.InWords(scenario.Summary)))
 }

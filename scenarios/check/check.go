@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,10 +11,12 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
@@ -25,6 +28,9 @@ import (
 type checking struct {
 	orders
 	out, log io.Writer
+
+	at   atomic.Value // how far it is, a string
+	wipe func()       // removes the line that says so
 
 	lockName string // as the program reports it
 	results  []scenarios.Result
@@ -41,6 +47,7 @@ func (c *checking) check(t *testing.T) int {
 	// A test's clean-up would come too late for Ctrl-C.
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	c.progress("trying the program out")
 	pool, end, err := servers.Lend(ctx, c.redis)
 	if err != nil {
 		return c.unusable(err)
@@ -58,7 +65,7 @@ func (c *checking) check(t *testing.T) int {
 	p, err := protocol.Find(ctx, lent[0].Addr(), user, password, c.program...)
 	pool.Return(lent)
 	if ctx.Err() != nil {
-		return c.unusable(errors.New("it was interrupted"))
+		return c.unusable(ctx.Err())
 	}
 	if errors.Is(err, protocol.ErrUnfit) && c.challenge > 0 {
 		return c.unfit(err)
@@ -72,11 +79,12 @@ func (c *checking) check(t *testing.T) int {
 	}
 	pool.Return(lent)
 	c.lockName = cmp.Or(p.Library(), "a lock without a name")
-	began := time.Now()
+	c.wipe()
 	if !c.json {
 		fmt.Fprintf(c.log, "%s: %s, offers %s\n", p.Name(), c.lockName,
 			cmp.Or(strings.Join(p.Features(), ", "), "no features"))
 	}
+	began := c.progress(fmt.Sprintf("0 of %d", c.all()))
 	options := append(scenarios.Offered(p), scenarios.OnServersOf(
 		servers.Limited(pool, c.atOnce)),
 		scenarios.Flaws(c.declared...), scenarios.Sometimes(c.chance...),
@@ -98,34 +106,46 @@ func (c *checking) check(t *testing.T) int {
 	case err != nil:
 		return c.unusable(err)
 	case ctx.Err() != nil:
-		return c.unusable(errors.New("it was interrupted"))
+		return c.unusable(ctx.Err())
 	}
+	c.wipe()
 	return c.report(time.Since(began))
 }
 
+// unusable says why there is no result, and returns the exit status.
 func (c *checking) unusable(err error) int {
+	c.wipe()
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintf(c.log, "check: interrupted (%v)\n", c.at.Load())
+		return terminal.Interrupted
+	}
 	fmt.Fprintln(c.log, "check:", err)
-	return unusable
+	return terminal.Usage
+}
+
+// all is how many scenarios are to be run.
+func (c *checking) all() int { return cmp.Or(len(c.only), len(scenarios.Catalogue)) }
+
+// progress shows how far the check is, and how long that has taken.
+func (c *checking) progress(at string) (began time.Time) {
+	began = time.Now()
+	c.at.Store(at)
+	c.wipe = terminal.Progress(c.log, func() string {
+		return fmt.Sprintf("%v, %v", c.at.Load(), time.Since(began).Round(time.Second))
+	})
+	return began
 }
 
 // hear notes what a scenario has brought.
 func (c *checking) hear(scenario string, results []scenarios.Result, err error) {
 	c.heard = append(c.heard, scenario)
+	c.at.Store(fmt.Sprintf("%d of %d: %s", len(c.heard), c.all(), scenario))
 	for _, r := range results {
 		r.Event, r.Timeline = protocol.InWords(r.Event), protocol.InWords(r.Timeline)
 		c.results = append(c.results, r)
 	}
 	if err != nil {
 		c.failed = append(c.failed, protocol.InWords(terminal.Keys(fmt.Sprintf("%s: %v", scenario, err))))
-	}
-	if c.json {
-		return
-	}
-	if err != nil {
-		fmt.Fprintf(c.log, "  %-25s no verdict\n", scenario)
-	}
-	for _, r := range results {
-		fmt.Fprintf(c.log, "  %-25s %-22s %s\n", r.Scenario, r.Invariant, r.Verdict)
 	}
 }
 
@@ -159,14 +179,10 @@ func (c *checking) report(took time.Duration) int {
 	switch {
 	case err != nil:
 		return c.unusable(err)
-	case c.challenge > 0 && !c.missed:
-		return asDeclared
-	case c.challenge > 0:
-		return otherwise
-	case len(c.undeclared)+len(c.unbroken)+len(c.failed) > 0:
-		return otherwise
+	case c.missed, c.challenge == 0 && len(c.undeclared)+len(c.unbroken)+len(c.failed) > 0:
+		return terminal.Failed
 	}
-	return asDeclared
+	return terminal.OK
 }
 
 // compare holds the results against the declared flaws. A flaw whose scenario can't be
@@ -190,7 +206,7 @@ func flawOf(r scenarios.Result) lock.Flaw {
 // print prints the results for a person.
 func (c *checking) print(took time.Duration) {
 	if failures := scenarios.Report(c.results).Failures(); failures != "" {
-		fmt.Fprintf(c.out, "\n%s", protocol.InWords(failures))
+		fmt.Fprintf(c.out, "\n%s\n%s", history.Legend, protocol.InWords(failures))
 	}
 	fmt.Fprintf(c.out, "\n%-25s %-22s %s\n", "scenario", "invariant", "verdict")
 	for _, r := range c.results {

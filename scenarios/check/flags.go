@@ -36,7 +36,7 @@ type orders struct {
 }
 
 // parse reads the command line. Its errors are one line.
-func parse(args []string, log io.Writer) (o orders, err error) {
+func parse(args []string, out io.Writer) (o orders, err error) {
 	flags := flag.NewFlagSet("check", flag.ContinueOnError)
 	flags.StringVar(&o.redis, "redis", "", `"auto" starts Redis servers, and`+
 		" `host:port`, or redis://user:password@host:port, uses somebody's; several"+
@@ -57,11 +57,9 @@ func parse(args []string, log io.Writer) (o orders, err error) {
 		" docs/challenges.md: print it, or say whether PROGRAM passes it")
 	flags.IntVar(&o.hint, "hint", 0, "the `number` of the challenge's hint to show, from 1 to 3")
 	err = terminal.Parse(flags, args, "usage: go run ./scenarios/check -redis auto [flags] -- PROGRAM"+
-		" [ARGUMENTS]\n\nRuns all scenarios against the lock in PROGRAM, see docs/any-language.md.\n\n", log)
-	if errors.Is(err, flag.ErrHelp) {
+		" [ARGUMENTS]\n\nRuns all scenarios against the lock in PROGRAM, see docs/any-language.md.\n\n", out)
+	if err != nil {
 		return o, err
-	} else if err != nil {
-		return o, fmt.Errorf("%w (-help lists the flags)", err)
 	}
 	o.program = flags.Args()
 	if o.serve != "" {

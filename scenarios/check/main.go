@@ -3,10 +3,10 @@
 //
 //	go run ./scenarios/check -redis auto -- python3 mylock.py
 //
-// It starts Redis servers, tries the program out, runs the scenarios that apply,
-// several at a time, and prints a verdict for each, with the timeline of what
-// breaks. The exit status is 0 when exactly what is declared with -flaws breaks, 1
-// when something else does, and 2 when the flags or the program are at fault.
+// It starts Redis servers, tries the program out, runs the scenarios that apply, several at a
+// time, and prints a verdict for each, with the timeline of what breaks. The exit status is 0
+// when exactly what is declared with -flaws breaks, 1 when something else does, 2 when the flags,
+// the program or the servers are at fault, and 130 after an interrupt.
 //
 // With -serve it is such a program itself: a rung of the ladder behind the protocol.
 // The scenarios give it the same verdicts as without the protocol, which is what the
@@ -14,7 +14,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -23,30 +22,27 @@ import (
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
-// Exit statuses.
-const (
-	asDeclared = 0
-	otherwise  = 1
-	unusable   = 2 // the flags or the program
-)
-
 func main() {
 	servers.Sweep()
-	o, err := parse(os.Args[1:], os.Stderr)
-	if err == nil && o.serve != "" {
+	o, err := parse(os.Args[1:], os.Stdout)
+	switch {
+	case err != nil:
+		os.Exit(terminal.Refused(os.Stderr, "check", err))
+	case o.serve != "":
 		err = serve(o.serve)
-	} else if err == nil && len(o.program) == 0 {
+	case len(o.program) == 0:
 		err = o.tell()
-	} else if err == nil {
+	default:
 		err = checkInTest(o)
 	}
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "check:", err)
-		os.Exit(unusable)
+		os.Exit(terminal.Usage)
 	}
 }
 
@@ -54,13 +50,16 @@ func main() {
 // scenarios report to a test, whose own output is nobody's business here.
 func checkInTest(o orders) (err error) {
 	c := &checking{orders: o, out: os.Stdout, log: os.Stderr}
+	if !o.json {
+		c.out = terminal.Colored(c.out)
+	}
 	if os.Stdout, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
 		return err
 	}
 	os.Args = os.Args[:1]
 	testing.Init()
 	flag.Set("test.timeout", "0")
-	status := unusable
+	status := terminal.Usage
 	testing.Main(func(string, string) (bool, error) { return true, nil },
 		[]testing.InternalTest{{Name: "check", F: func(t *testing.T) {
 			t.Run("program", func(t *testing.T) { status = c.check(t) })

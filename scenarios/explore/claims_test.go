@@ -40,8 +40,7 @@ func TestClaimTheLoserOfATakeoverOverwritesTheWinnersDeadline(t *testing.T) {
 	assert.Less(t, index(lines, "A GETSET"), index(lines, "B GETSET"))
 	assert.Positive(t, index(lines, "A TryLock returns true"))
 	assert.Positive(t, index(lines, "B TryLock returns false"))
-	// The key holds B's deadline while A has the lock: A's lease is longer now
-	// than it knows.
+	// The key holds B's deadline while A has the lock: A's lease is longer now than it knows.
 	assert.Contains(t, lines[index(lines, "B GETSET")], "946684815")
 }
 
@@ -64,8 +63,7 @@ func TestAWaiterOfATimestampLockCanLockEverybodyOut(t *testing.T) {
 	t.Log("\n" + replayed.Timeline)
 	assert.Contains(t, replayed.Timeline, "GETSET lock:stock")
 	require.NotEmpty(t, replayed.Broken)
-	assert.Equal(t, explore.SelfDeadlock,
-		replayed.Broken[len(replayed.Broken)-1].Invariant)
+	assert.Equal(t, explore.SelfDeadlock, replayed.Broken[len(replayed.Broken)-1].Invariant)
 }
 
 // listed is the Lua script as [survey] prints it.
@@ -76,8 +74,7 @@ else
     return 0
 end;`)
 
-func TestClaimTheScriptThatReturnsNothingRefusesWhomItHasGrantedTheLock(
-	t *testing.T) {
+func TestClaimTheScriptThatReturnsNothingRefusesWhomItHasGrantedTheLock(t *testing.T) {
 	build := wrong.With(wrong.Rung("gold"), func(ctx context.Context, env lock.Env,
 		_ lock.Lock) (bool, error) {
 		reply, err := listed.Run(ctx, env.Nodes[0], []string{env.Key}, "locked",
@@ -87,8 +84,7 @@ func TestClaimTheScriptThatReturnsNothingRefusesWhomItHasGrantedTheLock(
 		}
 		return reply == 1, err
 	})
-	report := explore.Run(t, build,
-		explore.Bounds{Programs: []explore.Program{explore.Once}})
+	report := explore.Run(t, build, explore.Bounds{Programs: []explore.Program{explore.Once}})
 	f, found := report.Failure(explore.SelfDeadlock)
 	require.True(t, found, report)
 	assert.Equal(t, "once: A> A<", f.Schedule)

@@ -80,8 +80,7 @@ func (k *conn) Command(args []string) bool {
 		}
 	}
 	c.seen[n] = k.control.version(n)
-	c.cold[n] = command == "EVALSHA" &&
-		strings.HasPrefix(reply, "-NOSCRIPT")
+	c.cold[n] = command == "EVALSHA" && strings.HasPrefix(reply, "-NOSCRIPT")
 	if c.cold[n] {
 		return k.Write(reply)
 	}

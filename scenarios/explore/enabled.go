@@ -163,6 +163,5 @@ func (r *run) finish(p *client) {
 // isThrough says whether a client's programs are done, and it does nothing more. While it
 // still listens to a channel, a message may wake it.
 func (r *run) isThrough(p *client) bool {
-	return p.isDone() && r.finished[r.moment(p)] && !r.busy(p) &&
-		!r.control.listens(p)
+	return p.isDone() && r.finished[r.moment(p)] && !r.busy(p) && !r.control.listens(p)
 }

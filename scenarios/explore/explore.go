@@ -1,12 +1,11 @@
 // Package explore covers every schedule of a lock's real code, within bounds.
 //
-// A few clients lock, read a counter in a storage, write it back, and unlock. All that they
-// send, and all that they are answered, waits until the explorer lets it arrive; the clock
-// stands still until the explorer moves it. It tries every order: of commands, replies and
-// requests to the storage, of leases that end, clients that die, replies that are lost and
-// processes that stop. For each invariant it finds the cheapest schedule that breaks it, with
-// the least bad luck and then the fewest steps, or it says how many schedules it has exhausted
-// without one.
+// A few clients lock, read a counter in a storage, write it back, and unlock. All that they send,
+// and all that they are answered, waits until the explorer lets it arrive; the clock stands still
+// until the explorer moves it. It tries every order: of commands, replies and requests to the
+// storage, of leases that end, clients that die, replies that are lost and processes that stop.
+// For each invariant it finds the cheapest schedule that breaks it, with the least bad luck and
+// then the fewest steps, or it says how many schedules it has exhausted without one.
 //
 // Each run is the lock's code from its first command on, with a real driver, against Redis in
 // the same process, in virtual time. Most schedules need no run. Two runs that reach the same
@@ -59,8 +58,7 @@ type settings struct {
 func Record(dir string) Option { return func(s *settings) { s.dir = dir } }
 
 // recorded explores, and records what it is told to.
-func recorded(t *testing.T, build lock.Build, bounds Bounds, options ...Option) (
-	Report, error) {
+func recorded(t *testing.T, build lock.Build, bounds Bounds, options ...Option) (Report, error) {
 	t.Helper()
 	var s settings
 	for _, set := range options {
@@ -79,9 +77,8 @@ func recorded(t *testing.T, build lock.Build, bounds Bounds, options ...Option) 
 	return report, err
 }
 
-// explore walks in a world of its own. Reduced says that a known effect need not be
-// tried again: that of a script, and of what one client was told while the others were at
-// another point.
+// explore walks in a world of its own. Reduced says that a known effect need not be tried again:
+// that of a script, and of what one client was told while the others were at another point.
 func explore(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 	how func(*run) (Walk, error)) (Report, error) {
 	t.Helper()

@@ -22,8 +22,7 @@ import (
 )
 
 func TestAScheduleIsReadAsItIsWritten(t *testing.T) {
-	program, often, actions, err := read("nested/2: A>1 A<3 B>2.2 A= A! A?1 B~ Ax" +
-		" Az Aw E R")
+	program, often, actions, err := read("nested/2: A>1 A<3 B>2.2 A= A! A?1 B~ Ax Az Aw E R")
 	require.NoError(t, err)
 	assert.Equal(t, Nested, program)
 	assert.Equal(t, 2, often)
@@ -198,10 +197,9 @@ func TestATokenFromTheClockIsAnError(t *testing.T) {
 		if built++; built > 20_000 {
 			return nil, errors.New("the walk goes on")
 		}
-		return diamond.New(env.Nodes[0], env.Key, env.TTL,
-			lock.Tokens(func() string {
-				return strconv.FormatInt(time.Now().UnixNano(), 10)
-			}))
+		return diamond.New(env.Nodes[0], env.Key, env.TTL, lock.Tokens(func() string {
+			return strconv.FormatInt(time.Now().UnixNano(), 10)
+		}))
 	}, Bounds{Expiries: 1, Programs: []Program{Once}, States: 1000},
 		"take times that are sent from Env.Now"), errDiverged)
 }
@@ -215,8 +213,7 @@ func TestAGraphThatCantBeRecordedIsNotWalked(t *testing.T) {
 }
 
 func TestAWalkThatIsStoppedSaysSo(t *testing.T) {
-	report := Run(t, buildGold, Bounds{Expiries: 1, States: 50,
-		Programs: []Program{Once}})
+	report := Run(t, buildGold, Bounds{Expiries: 1, States: 50, Programs: []Program{Once}})
 	assert.False(t, report.Exhausted())
 	assert.Contains(t, report.String(), "stopped at")
 	assert.NotContains(t, report.String(), "exhausted")

@@ -34,9 +34,8 @@ const (
 	// read it or written to it.
 	StaleWrite = Invariant(history.StaleWrite)
 
-	// FalseSuccess: TryLock returned true when no majority of the servers had the
-	// client's grant, or with no newer fencing token, or Unlock returned nil and has
-	// freed no grant of its own.
+	// FalseSuccess: TryLock returned true when no majority of the servers had the client's grant,
+	// or with no newer fencing token, or Unlock returned nil and has freed no grant of its own.
 	FalseSuccess Invariant = "false success"
 
 	// LostWakeUp: a client waits inside Lock, the lock is free, and nothing is on

@@ -66,8 +66,7 @@ func twisted(twist func(ctx context.Context, env lock.Env)) lock.Build {
 	}
 }
 
-// twoScripts asks with one script and sets with another; both have the same words
-// and no name.
+// twoScripts asks with one script and sets with another; both have the same words and no name.
 func twoScripts(ctx context.Context, env lock.Env) (bool, error) {
 	ask := func(script string) (int64, error) {
 		return env.Nodes[0].Eval(ctx, script, []string{env.Key}, "locked").Int64()
@@ -106,8 +105,7 @@ func alone(processes bool) lock.Build {
 	}
 }
 
-// handsOver tells all waiters of a release by a channel, as if all clients were one
-// process.
+// handsOver tells all waiters of a release by a channel, as if all clients were one process.
 func handsOver() lock.Build {
 	released := make(chan chan struct{}, 26)
 	return func(env lock.Env) (lock.Lock, error) {

@@ -298,8 +298,7 @@ func (p *player) keptOwn() bool {
 
 // leave calls a release, and once more when it is not known what the first time did.
 // An inner call has left its level, whatever it returns.
-func (p *player) leave(name string, unlock func(context.Context) error,
-	levels int) (err error) {
+func (p *player) leave(name string, unlock func(context.Context) error, levels int) (err error) {
 	p.note("calls %s", name)
 	for range 2 {
 		p.doing = name

@@ -20,14 +20,19 @@ type Replayed struct {
 // to say no more than how many nodes there are, and what Run must be told about the lock: a
 // schedule has as many clients as it names, unless the bounds have more, and is not held to a
 // budget. A schedule with an R needs as many as Run had, because the timer may be any client's.
-func Replay(t *testing.T, build lock.Build, bounds Bounds,
-	schedule string) Replayed {
+func Replay(t *testing.T, build lock.Build, bounds Bounds, schedule string) Replayed {
 	t.Helper()
 	replayed, err := replay(t, build, bounds, schedule)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return replayed
+}
+
+// Check says what is wrong with how a schedule is written.
+func Check(schedule string) error {
+	_, _, _, err := read(schedule)
+	return err
 }
 
 func replay(t *testing.T, build lock.Build, bounds Bounds, schedule string) (

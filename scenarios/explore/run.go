@@ -89,8 +89,7 @@ func (r *run) begin() error {
 					return err
 				}
 			}
-			if i == 0 || r.program == Wait ||
-				r.program == Read && i+1 < len(r.clients) {
+			if i == 0 || r.program == Wait || r.program == Read && i+1 < len(r.clients) {
 				p.program = r.program
 			}
 			c.players = append(c.players, p)
@@ -200,10 +199,9 @@ type facts struct {
 
 // hides notes what shows that the lock keeps something where the explorer can't see it.
 func (r *run) hides(format string, args ...any) {
-	r.hidden = cmp.Or(r.hidden, fmt.Sprintf(format, args...)+": does the"+
-		" lock keep something in a variable of its package, such as a map of mutexes?"+
-		" Clients stand for processes of their own, and each run begins anew: keep it"+
-		" in what build returns")
+	r.hidden = cmp.Or(r.hidden, fmt.Sprintf(format, args...)+": does the lock keep something in"+
+		" a variable of its package, such as a map of mutexes? Clients stand for processes of"+
+		" their own, and each run begins anew: keep it in what build returns")
 }
 
 // breaks notes that an invariant is broken at this moment.

@@ -137,8 +137,7 @@ func schedule(program Program, bounds Bounds, actions []action) string {
 }
 
 // read reads a schedule; attempts are 0 when it does not say.
-func read(schedule string) (program Program, attempts int, actions []action,
-	err error) {
+func read(schedule string) (program Program, attempts int, actions []action, err error) {
 	program = Once
 	if name, rest, found := strings.Cut(schedule, ":"); found {
 		name, often, some := strings.Cut(strings.TrimSpace(name), "/")

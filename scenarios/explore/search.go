@@ -67,8 +67,7 @@ func (w *walker) runs() error {
 		if err := w.begin(path); err != nil {
 			return err
 		}
-		// The run that came here first may have had another history of a client that is
-		// through.
+		// The run that came here first may have had another history of a client that is through.
 		if err := w.settle(path); err != nil {
 			return err
 		}

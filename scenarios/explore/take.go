@@ -133,9 +133,8 @@ func (r *run) awaitTimer() error {
 
 // nudge moves the clock a few nanoseconds further, after each move but the first by another
 // number of them. In life no two moments are the same. Here the clock stands still between its
-// moves, and timers that were set at different moments would often be due at the same
-// one. Which of them comes first would be chance then. No sum of these numbers is another
-// sum of them.
+// moves, and timers that were set at different moments would often be due at the same one. Which
+// of them comes first would be chance then. No sum of these numbers is another sum of them.
 func (r *run) nudge() {
 	if moves := r.used.Expiries + r.used.Timers; moves > 1 {
 		r.control.move(min(1<<min(moves-2, 16), r.control.horizon()-r.world.Now()-1))

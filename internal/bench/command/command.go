@@ -5,7 +5,6 @@ package command
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -21,20 +20,12 @@ import (
 	"github.com/lockladder/lockladder/internal/terminal"
 )
 
-// Exit statuses.
-const (
-	OK     = 0 // every row was measured
-	Failed = 1 // any other failure, or an interrupt
-	Usage  = 2 // the arguments were not understood
-)
-
 // Command is a benchmark program.
 type Command struct {
 	// Intro is what -help says first.
 	Intro string
 
-	// Locks are the rows that there are, but for the baselines. Users choose
-	// among them by name.
+	// Locks are the rows that there are, but for the baselines. Users choose among them by name.
 	Locks []bench.Subject
 
 	// Programs are rows of other languages, which a run has with -programs only; none: there
@@ -61,23 +52,17 @@ func (c Command) Main() {
 // Run runs the command until it is through or ctx ends. It returns the exit status.
 func (c Command) Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := c.parse(args, stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		return OK
-	}
 	if err != nil {
-		fmt.Fprintf(stderr, "bench: %s (-help lists the flags)\n", oneLine(err))
-		return Usage
+		return terminal.Refused(stderr, "bench", err)
 	}
-	if err := o.measure(ctx, stdout, stderr); err != nil {
-		fmt.Fprintf(stderr, "bench: %s\n", oneLine(err))
-		return Failed
+	if err = o.measure(ctx, stdout, stderr); err == nil {
+		return terminal.OK
 	}
-	return OK
-}
-
-// oneLine keeps joined errors together.
-func oneLine(err error) string {
-	return strings.ReplaceAll(err.Error(), "\n", "; ")
+	fmt.Fprintf(stderr, "bench: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	if ctx.Err() != nil {
+		return terminal.Interrupted
+	}
+	return terminal.Failed
 }
 
 // measure runs every subject and writes what was measured as it comes. When ctx
@@ -167,8 +152,8 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 			if ctx.Err() != nil {
 				return measured, fmt.Errorf("%w before row %d of %d", bench.ErrInterrupted, n, of)
 			}
-			stop := showProgress(stderr, func() string {
-				return fmt.Sprintf("%d/%d %s%s", n, of, subject.Name, table.Progress())
+			stop := terminal.Progress(stderr, func() string {
+				return fmt.Sprintf("%d of %d: %s%s", n, of, subject.Name, table.Progress())
 			})
 			row, err := table.Measure(ctx, subject)
 			stop()

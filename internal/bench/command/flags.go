@@ -52,7 +52,9 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 		programs = flags.Bool("programs", false, "also measures locks of other languages, "+
 			"in programs of their own; the language is part of such a row")
 	}
-	err := terminal.Parse(flags, args, c.Intro+"\n\nusage: go run ./bench [flags]\n\n", stdout)
+	err := terminal.Parse(flags, args, c.Intro+"\n\nThe table fits into the terminal, and in a pipe"+
+		" into the columns that the\nvariable COLUMNS names; without it a pipe gets all figures.\n\n"+
+		"usage: go run ./bench [flags]\n\n", stdout)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +81,7 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 	if o.plan, err = plan(o.run); err != nil {
 		return nil, err
 	}
-	o.plan.Layout.Width = width(stdout)
+	o.plan.Layout.Width = terminal.Width(stdout)
 	for _, subject := range o.run.Subjects {
 		o.plan.Layout.Name = max(o.plan.Layout.Name, len(subject.Name))
 	}

@@ -59,8 +59,7 @@ func (s State) Altered(after State) bool {
 // command, because the server's clock was not seen before the end of its lease.
 func (s State) mayHaveExpired(after State) bool {
 	return s.Exists && s.Reading != nil && !s.Ends.IsZero() &&
-		(after.Reading == nil || after.Reading.Now == 0 ||
-			after.Reading.Now+5 >= s.Reading.Ends)
+		(after.Reading == nil || after.Reading.Now == 0 || after.Reading.Now+5 >= s.Reading.Ends)
 }
 
 // Grant is a lock key and the client whose command set it.

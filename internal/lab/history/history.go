@@ -64,8 +64,7 @@ type Denied struct {
 	Entry         int // the index of the timeline's entry that shows it
 }
 
-// Ending is how the newest grant of a client has ended at a server, but by its own
-// release.
+// Ending is how the newest grant of a client has ended at a server, but by its own release.
 type Ending string
 
 // The endings. Running means that it goes on, or was released by its client.
@@ -85,12 +84,11 @@ type Break struct {
 	Event     string
 	Entry     int // the index of the timeline's entry that shows it
 
-	// After is what it follows from: how the grant had ended of a client that went on as
-	// if it had it; where it reads, Reads is since when. Late says that the
-	// client was granted the lock only then. Apart breaks are not what the scenario is
-	// about. Own says that a command changed a newer grant of its own client, Grant that
-	// a call was said to be granted the lock, and Told that the client had been answered
-	// all that it had sent.
+	// After is what it follows from: how the grant had ended of a client that went on as if it
+	// had it; where it reads, Reads is since when. Late says that the client was granted the lock
+	// only then. Apart breaks are not what the scenario is about. Own says that a command changed
+	// a newer grant of its own client, Grant that a call was said to be granted the lock, and
+	// Told that the client had been answered all that it had sent.
 	After Ending
 	Reads time.Duration
 	Late  bool

@@ -28,9 +28,8 @@ func (l *Log) Assert(invariant, format string, args ...any) {
 	l.breaks(invariant, format, args...).Entry--
 }
 
-// judgeEntry judges an owner that was granted the lock while others believe they hold
-// it. Of several the one counts that follows from no other flaw, and that the scenario is
-// about.
+// judgeEntry judges an owner that was granted the lock while others believe they hold it. Of
+// several the one counts that follows from no other flaw, and that the scenario is about.
 func (l *Log) judgeEntry(h *Holding) {
 	var rivals []*Holding
 	for _, other := range l.Inside {

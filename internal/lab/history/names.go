@@ -123,8 +123,7 @@ func (n *Names) Alias(value string) (alias string, known bool) {
 	return alias, known
 }
 
-// alias shortens what looks like a random token to the client's name and a
-// number.
+// alias shortens what looks like a random token to the client's name and a number.
 func (n *Names) alias(client, value string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -10,9 +10,12 @@ import (
 	"github.com/lockladder/lockladder/internal/terminal"
 )
 
-// Render writes the timeline up to and including entry last (a negative one:
-// all), and marks the breaks under the entries that show them. What Folds folds is
-// only counted.
+// Legend explains a timeline.
+const Legend = "Held by: whose key is on the server. Believed by: who believes that\n" +
+	"they hold the lock. ->: the reply. ^^^: what breaks, and how.\n"
+
+// Render writes the timeline up to and including entry last (a negative one: all), and marks the
+// breaks under the entries that show them. What Folds folds is only counted.
 func (h *History) Render(last int, breaks []*Break) string {
 	entries := h.Entries
 	if last >= 0 && last < len(entries) {

@@ -57,8 +57,7 @@ func (s *Storage) Write(h *Holding, token uint64, value, version int) bool {
 
 // Snapshot is all that the storage's answers depend on.
 func (s *Storage) Snapshot() string {
-	return fmt.Sprintf("storage %d %d %d %d", s.value, s.version, s.highest,
-		s.newest)
+	return fmt.Sprintf("storage %d %d %d %d", s.value, s.version, s.highest, s.newest)
 }
 
 func (s *Storage) note(h *Holding, token uint64, what string, ok bool, value int) {

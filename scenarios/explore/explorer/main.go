@@ -12,6 +12,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -24,6 +25,8 @@ import (
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/internal/terminal"
+	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
 const usage = `usage: go run ./scenarios/explore/explorer COMMAND
@@ -44,10 +47,10 @@ func main() {
 		fmt.Print(usage)
 		return
 	}
-	tests, err := asked(os.Args[1:], os.Stdout)
+	tests, err := asked(os.Args[1:], terminal.Colored(os.Stdout))
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "explorer: %v\n", err)
-		os.Exit(2)
+		fmt.Fprintf(os.Stderr, "explorer: %v (-help lists the commands)\n", err)
+		os.Exit(terminal.Usage)
 	}
 	inVirtualTime(tests, os.Stderr)
 }
@@ -56,7 +59,7 @@ func main() {
 func asked(args []string, out io.Writer) ([]testing.InternalTest, error) {
 	words := map[string]int{"why": 2, "more": 2, "replay": 3, "standard": 1}
 	if len(args) == 0 || len(args) != words[args[0]] {
-		return nil, errors.New("say what to explore, such as: why gold (-help lists the commands)")
+		return nil, errors.New("say what to explore, such as: why gold")
 	}
 	if args[0] == "standard" {
 		return ofEachRung(out), nil
@@ -67,7 +70,9 @@ func asked(args []string, out io.Writer) ([]testing.InternalTest, error) {
 	case "more":
 		do = func(t *testing.T) { why(t, rung, moreRows(), out) }
 	case "replay":
-		do = func(t *testing.T) { replay(t, rung, args[2], out) }
+		err = cmp.Or(err, explore.Check(args[2]))
+		title := fmt.Sprintf("%s: %s\n%s\n", rung.Name, args[2], legend)
+		do = func(t *testing.T) { replay(t, rung, args[2], title, out) }
 	}
 	return []testing.InternalTest{{Name: rung.Name, F: do}}, err
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/scenarios/explore"
@@ -151,9 +152,17 @@ func ofEachRung(out io.Writer) (all []testing.InternalTest) {
 	return all
 }
 
+// legend explains a schedule and its timeline.
+const legend = `
+A schedule says what happens next: A> a command of A arrives, A< its reply,
+A= a request to the storage and its reply, E a lease ends, Ax A crashes, A! a
+reply is lost. docs/explorer.md has all actions.
+` + history.Legend
+
 // why prints the cheapest schedule of all these rows that breaks each invariant.
 func why(t *testing.T, rung ladder.Rung, rows []row, out io.Writer) {
-	fmt.Fprintf(out, "%s, every schedule of\n", rung.Name)
+	fmt.Fprintf(out, "%s: two clients lock, read a counter, write back one more, and unlock.\n"+
+		"Every schedule, an order of these steps, of\n", rung.Name)
 	var whole explore.Report
 	for _, row := range rows {
 		if row.rung.Name != rung.Name || row.family == "timers" {
@@ -165,21 +174,21 @@ func why(t *testing.T, rung ladder.Rung, rows []row, out io.Writer) {
 			walk.Program, report.Bounds, walk.Schedules(), walk.States)
 		whole.Walks = append(whole.Walks, report.Walks...)
 	}
+	fmt.Fprint(out, legend)
 	for _, invariant := range asking {
 		f, found := whole.Failure(invariant)
 		if !found {
 			fmt.Fprintf(out, "\n%s: none of them breaks it\n", invariant)
 			continue
 		}
-		fmt.Fprintf(out, "\n%s: %s\n\n", invariant, f.Schedule)
-		replay(t, rung, f.Schedule, out)
+		replay(t, rung, f.Schedule, fmt.Sprintf("\n%s: %s\n\n", invariant, f.Schedule), out)
 	}
 }
 
-// replay prints the timeline of a schedule.
-func replay(t *testing.T, rung ladder.Rung, schedule string, out io.Writer) {
+// replay prints the timeline of a schedule below a title.
+func replay(t *testing.T, rung ladder.Rung, schedule, title string, out io.Writer) {
 	replayed := explore.Replay(t, rung.Build, rungBounds(rung), schedule)
-	fmt.Fprint(out, replayed.Timeline)
+	fmt.Fprint(out, title, replayed.Timeline)
 	if len(replayed.Broken) == 0 {
 		fmt.Fprintln(out, "nothing is broken")
 	}

@@ -50,9 +50,8 @@ func TestReadersAndWritersNeverHoldTheLockTogether(t *testing.T) {
 		judged: asking}.walk(t, readRows(t), never(explore.TwoHolders))
 }
 
-// readRows are the walks with readers. A write that is on its way when its writer's lease
-// ends is accepted after a reader has read, because readers have no token that the storage
-// could compare.
+// readRows are the walks with readers. A write that is on its way when its writer's lease ends is
+// accepted after a reader has read, because readers have no token that the storage could compare.
 func readRows(t *testing.T) (rows []row) {
 	for _, r := range []struct {
 		quick           bool
