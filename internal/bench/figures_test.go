@@ -178,6 +178,7 @@ func TestWhatMustNotHappenIsReportedOfTheWorstRound(t *testing.T) {
 	done[1].Set("failures", 2)
 	done[1].Set("first_failure", "broken")
 	row := Median(done, 3)
+	assert.Contains(t, row.explained().Notes(), "cut off after 2.0 s: 0 of 0 turns were completed")
 	assert.Equal(t, 2, row.Count("max_holders"))
 	assert.Equal(t, 3, row.Count("oversold"))
 	assert.Equal(t, 3, row.Count("failures"))

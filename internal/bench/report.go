@@ -192,8 +192,12 @@ func (r Row) explained() Row {
 			Plural(r.Count("turns"), "turn"), r.Count("stock"))
 	}
 	if !r.Finished() {
-		note("cut off after %.1f s: %d of %s were completed", *r.Number("seconds"),
-			r.Count("sections"), Plural(r.Count("turns"), "turn"))
+		cut := r // the row has the figures of the round in the middle
+		if i := slices.IndexFunc(r.Rounds, func(r Row) bool { return r.Value("finished") == false }); i >= 0 {
+			cut = r.Rounds[i]
+		}
+		note("cut off after %.1f s: %d of %s were completed", *cut.Number("seconds"),
+			cut.Count("sections"), Plural(cut.Count("turns"), "turn"))
 	}
 	if len(r.Rounds) < r.rounds {
 		note("%d of %d rounds were measured", len(r.Rounds), r.rounds)
