@@ -12,13 +12,13 @@ import (
 // articles describe, then those found in reviews, then those of read-write locks.
 var Catalogue []Scenario
 
-// short says in half a sentence what each family demands, and what happens in each scenario,
-// in that order.
+// short has a line for each family, which says what it demands, and then one for each scenario,
+// in the catalogue's order, which says what happens in it.
 //
 //go:embed catalogue.txt
 var short string
 
-// InShort is what a family demands, or what happens in a scenario, in half a sentence.
+// InShort is the line of a family or a scenario: what tables have no room to say at length.
 func InShort(name string) string {
 	_, rest, _ := strings.Cut("\n"+short, "\n"+name+": ")
 	line, _, _ := strings.Cut(rest, "\n")
