@@ -83,7 +83,7 @@
 //   - node_restart, clock_jump: one server holds everything.
 //   - Eviction lets a writer in beside the readers, or the readers in beside a
 //     writer, until they are told, as in watchdog: use maxmemory-policy
-//     noeviction, or a server without a cache.
+//     noeviction, or a server that holds no cache.
 //   - tokens_rise: as in fenced, when the server has lost the counter.
 //   - hung_worker: A hangs, its watchdog renews. A reader that hangs keeps all
 //     writers out.
