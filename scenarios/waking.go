@@ -32,7 +32,7 @@ var _ = in(Waking, "prompt_wake", Scenario{
 		" five owners of one process wait from 1 s on and give up together at 3 s, C" +
 		" waits from 2 s on, and A unlocks at 4 s. C must get the lock within 1 s.",
 	Invariants: []string{LateWakeUp, Herd},
-	readable:   "it isn't known which of its commands a waiter listens with",
+	readable:   "a test can't tell which command a waiter listens with",
 }, func(s *S) {
 	s.releaseBeforeListening()
 	s.World(s.oneIsWoken)
