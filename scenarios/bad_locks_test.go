@@ -83,7 +83,7 @@ func TestBadLocksAreToldInOneLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			out, err := exec.Command(self, "-test.run=^TestABadLock$",
-				"-test.timeout=2m", "-bad-lock="+name).CombinedOutput()
+				"-test.timeout=10m", "-bad-lock="+name).CombinedOutput()
 			exit := new(exec.ExitError)
 			require.ErrorAs(t, err, &exit, "the process ends with:\n%s", out)
 			assert.Equal(t, 1, exit.ExitCode(), "it fails, and does not crash")
