@@ -114,7 +114,7 @@ func TestTheTableLooksAsItDid(t *testing.T) {
 				assert.LessOrEqual(t, len([]rune(strings.TrimSpace(line))),
 					cmp.Or(table.Width, 1000), "a row is one line")
 			}
-			got.WriteString("\n" + table.Legend())
+			got.WriteString("\n" + table.Legend() + table.Ranked(rows()))
 
 			path := "testdata/" + name + ".txt"
 			if flag.Lookup("update").Value.String() == "true" {
@@ -165,6 +165,8 @@ func TestTheRoundWithTheMedianRatioIsReported(t *testing.T) {
 	assert.Len(t, row.Rounds, 3)
 	assert.InDelta(t, 50, row.spread(), 1e-9, "(0.5 - 0.1) / 2 / 0.4")
 	assert.Equal(t, "0.100–0.500", row.Range())
+	assert.Equal(t, "9990–10000", span(9994.9, 9995.1))
+	assert.Equal(t, "0–0.019", span(0, 0.0191))
 }
 
 func TestWhatMustNotHappenIsReportedOfTheWorstRound(t *testing.T) {
