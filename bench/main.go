@@ -24,8 +24,7 @@ func main() { program().Main() }
 func program() command.Command {
 	return command.Command{
 		Intro: "Sells a stock to many clients, behind every rung of the ladder " +
-			"and the baselines\naround them, and prints what that did and what " +
-			"it cost.",
+			"and the baselines\naround them, and prints what that did and what it cost.",
 		Locks: bench.Rungs(),
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,7 +105,7 @@ func TestScripts(t *testing.T) {
 // redisServer is the server of a script.
 type redisServer struct {
 	*miniredis.Miniredis
-	reached chan struct{} // closed at the command that watch has named
+	reached atomic.Bool // the command that watch has named
 }
 
 func redisOf(ts *testscript.TestScript) *redisServer {
@@ -112,7 +113,7 @@ func redisOf(ts *testscript.TestScript) *redisServer {
 }
 
 func setUp(env *testscript.Env) error {
-	r := &redisServer{miniredis.NewMiniRedis(), make(chan struct{})}
+	r := &redisServer{Miniredis: miniredis.NewMiniRedis()}
 	r.ClockTTL(true) // or no lease would ever end
 	if err := r.Start(); err != nil {
 		return err
@@ -140,8 +141,7 @@ func refused(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// failed PATTERN ARG... runs the program, which must fail in one line and exit
-// with 1.
+// failed PATTERN ARG... runs the program, which must fail in one line and exit with 1.
 func failed(ts *testscript.TestScript, _ bool, args []string) { ends(ts, 1, args) }
 
 // ends runs the program, which must exit with that status, and write nothing but a line
@@ -162,24 +162,17 @@ func ends(ts *testscript.TestScript, status int, args []string) {
 func watch(ts *testscript.TestScript, _ bool, args []string) {
 	r := redisOf(ts)
 	onCommand(ts, args, func(n int, _ *server.Peer) bool {
-		if n == 0 {
-			close(r.reached)
-		}
+		r.reached.Store(r.reached.Load() || n == 0)
 		return false
 	})
 }
 
 // seen waits until the server was sent what watch has named.
 func seen(ts *testscript.TestScript, _ bool, _ []string) {
-	select {
-	case <-redisOf(ts).reached:
-	case <-time.After(time.Minute):
-		ts.Fatalf("the command was not sent")
-	}
+	until(ts, "the command is sent", redisOf(ts).reached.Load)
 }
 
-// answer COMMAND N TEXT lets the server answer a command with an error, from the
-// N-th one on.
+// answer COMMAND N TEXT lets the server answer a command with an error, from the N-th one on.
 func answer(ts *testscript.TestScript, _ bool, args []string) {
 	onCommand(ts, args, func(n int, p *server.Peer) bool {
 		if n <= 0 {
@@ -191,8 +184,7 @@ func answer(ts *testscript.TestScript, _ bool, args []string) {
 
 // onCommand calls do for each command of that name, with a number that is 0 for
 // the N-th. When do is true it has answered.
-func onCommand(ts *testscript.TestScript, args []string,
-	do func(n int, p *server.Peer) bool) {
+func onCommand(ts *testscript.TestScript, args []string, do func(n int, p *server.Peer) bool) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	var mu sync.Mutex

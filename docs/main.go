@@ -21,6 +21,7 @@ import (
 	"os/signal"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/terminal"
@@ -30,25 +31,30 @@ import (
 // which ends the process before the test could print that it has passed.
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process
 	o, err := parse(os.Args[1:], os.Stdout)
 	if err != nil {
 		os.Exit(terminal.Refused(os.Stderr, "docs", err))
 	}
+	exit := func(err error) {
+		if err == nil {
+			os.Exit(terminal.OK)
+		} else if ctx.Err() != nil {
+			fmt.Fprintln(os.Stderr, "docs: interrupted, not all is done")
+			os.Exit(terminal.Interrupted)
+		}
+		fmt.Fprintf(os.Stderr, "docs: %v\n", err)
+		os.Exit(terminal.Failed)
+	}
+	context.AfterFunc(ctx, func() {
+		stop() // a second signal ends the process
+		if o.generate {
+			time.Sleep(time.Second) // for a page that is being written; scenarios go on for half a minute
+			exit(ctx.Err())
+		}
+	})
 	locktest.CollectLess()
 	testing.Init()
 	flag.CommandLine.Parse(nil)
 	testing.Main(func(_, _ string) (bool, error) { return true, nil },
-		[]testing.InternalTest{{Name: "Docs", F: func(t *testing.T) {
-			err := o.run(t, ctx, os.Stdout)
-			switch {
-			case err == nil:
-				os.Exit(terminal.OK)
-			case ctx.Err() != nil:
-				fmt.Fprintln(os.Stderr, "docs: interrupted, not all is done")
-				os.Exit(terminal.Interrupted)
-			}
-			fmt.Fprintf(os.Stderr, "docs: %v\n", err)
-			os.Exit(terminal.Failed)
-		}}}, nil, nil)
+		[]testing.InternalTest{{Name: "Docs", F: func(t *testing.T) { exit(o.run(t, ctx, os.Stdout)) }}}, nil, nil)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -59,8 +60,7 @@ type options struct {
 // stdout, it returns flag.ErrHelp.
 func parse(args []string, stdout io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("docs", flag.ContinueOnError)
-	flags.StringVar(&o.address, "addr", "127.0.0.1:8080",
-		"serve on this `host:port`; port 0 is any free one")
+	flags.StringVar(&o.address, "addr", "127.0.0.1:8080", "serve on this `host:port`; port 0 is any free one")
 	flags.StringVar(&o.export, "export", "",
 		"write the site to this `directory` instead, as files for any static host")
 	flags.StringVar(&o.url, "url", "",
@@ -79,36 +79,24 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 	o.names = flags.Args()
 	set := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { set[f.Name] = true })
-	if set["export"] && o.export == "" {
-		return o, errors.New("-export wants a directory, such as -export site")
+	_, port, unsplit := net.SplitHostPort(o.address)
+	n, unread := strconv.Atoi(port)
+	err = cmp.Or(
+		terminal.Wrong(set["export"] && o.export == "", "-export wants a directory, such as -export site"),
+		terminal.Wrong(o.generate && o.export != "", "-generate rewrites the pages, and -export writes the site:"+
+			" one after the other"),
+		terminal.Wrong(o.open != "" && (o.generate || o.export != ""), "-open shows a file on the site that is served"+
+			" here: it goes neither with -export nor with -generate"),
+		terminal.Wrong(o.ready && (o.generate || o.export != "" || o.open != ""), "-ready checks this computer and does"+
+			" nothing else: give it by itself, or with -addr"))
+	if err != nil || o.generate {
+		return o, cmp.Or(err, known(o.names))
 	}
-	if o.generate && o.export != "" {
-		return o, errors.New("-generate rewrites the pages, and -export writes the site:" +
-			" one after the other")
-	}
-	if o.open != "" && (o.generate || o.export != "") {
-		return o, errors.New("-open shows a file on the site that is served here:" +
-			" it goes neither with -export nor with -generate")
-	}
-	if o.ready && (o.generate || o.export != "" || o.open != "") {
-		return o, errors.New("-ready checks this computer and does nothing else:" +
-			" give it by itself, or with -addr")
-	}
-	if o.generate {
-		return o, known(o.names)
-	}
-	if flags.NArg() > 0 {
-		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	_, port, err := net.SplitHostPort(o.address)
-	if err != nil {
-		return o, fmt.Errorf("-addr %q is not host:port, such as 127.0.0.1:8080", o.address)
-	}
-	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return o, fmt.Errorf("-addr %q has the port %q, it must be a number "+
-			"from 0 to 65535", o.address, port)
-	}
-	return o, nil
+	return o, cmp.Or(
+		terminal.Wrong(len(o.names) > 0, "unexpected argument %q", flags.Arg(0)),
+		terminal.Wrong(unsplit != nil, "-addr %q is not host:port, such as 127.0.0.1:8080", o.address),
+		terminal.Wrong(unread != nil || n < 0 || n > 65535, "-addr %q has the port %q, it must be a number from 0 to 65535",
+			o.address, port))
 }
 
 // export writes the site as files.
@@ -135,8 +123,7 @@ func opened(name string) (*recording.File, error) {
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s: it is a directory: name a file in it, such as"+
-			" SCENARIO/INVARIANT.json", name)
+		return nil, fmt.Errorf("%s: it is a directory: name a file in it, such as SCENARIO/INVARIANT.json", name)
 	}
 	read, err := recording.Read(file)
 	if err != nil {

@@ -92,11 +92,10 @@ func (m mutex) Unlock(context.Context) error {
 	return nil
 }
 
-// optimistic sells without a lock: an attempt is refused when the stock has changed
-// since it was read. Refused clients wait as long as those of a lock do, until an attempt
-// is accepted or the row ends. A client's wait ends when the attempt that is accepted
-// begins. An attempt that has begun is made to its end: half of a transaction would leave
-// a connection that still watches.
+// optimistic sells without a lock: an attempt is refused when the stock has changed since it was
+// read. Refused clients wait as long as those of a lock do, until an attempt is accepted or the row
+// ends. A client's wait ends when the attempt that is accepted begins. An attempt that has begun is
+// made to its end: half of a transaction would leave a connection that still watches.
 func optimistic(attempt func(context.Context) (accepted, taken bool, err error)) turnOf {
 	return func(c *client) (turn, error) {
 		opts, err := lock.Configure([]redis.UniversalClient{c.rdb}, c.env.Key, c.env.TTL, c.options())

@@ -79,8 +79,8 @@ func alike(a, b Row) bool {
 // difference is a line about one row.
 func difference(then, now Row) string {
 	percent := 100 * (*now.Ratio()/(*then.Ratio()) - 1)
-	return fmt.Sprintf("  %-19s %5d %5.3f %11s  %5.3f %11s %+4.0f %%  %s\n", now.Name(), now.Count("table_clients"),
-		*then.Ratio(), then.Range(), *now.Ratio(), now.Range(), percent, verdict(then, now))
+	return fmt.Sprintf("  %-19s %5d %5s %11s  %5s %11s %+4.0f %%  %s\n", now.Name(), now.Count("table_clients"),
+		Decimal(then.Ratio(), Brief), then.Range(), Decimal(now.Ratio(), Brief), now.Range(), percent, verdict(then, now))
 }
 
 const tooFew = "too few"

@@ -30,10 +30,9 @@ import (
 // rtt is the round-trip time of the network, half of it in either direction.
 const rtt = 500 * time.Microsecond
 
-// startsApart is the time between the starts of two clients. No multiple of it, for up
-// to 249,999 clients, is a multiple of half a round trip: a client that starts
-// would meet the messages of those that are under way at the same instant, and
-// the scheduler would decide which goes first.
+// startsApart is the time between the starts of two clients. No multiple of it, for up to 249,999
+// clients, is a multiple of half a round trip: a client that starts would meet the messages of
+// those that are under way at the same instant, and the scheduler would decide which goes first.
 const startsApart = 1001 * time.Nanosecond
 
 // cost lets the clients of one process take turns at a stock, in virtual time. They share so
@@ -61,8 +60,7 @@ func cost(t *testing.T, subject bench.Subject, clients, pool int,
 		},
 	}, func(w *lab.World) {
 		process := w.Client("process")
-		servers := bench.Virtual(count,
-			bench.Config{Clients: clients, Pool: pool, RTT: rtt},
+		servers := bench.Virtual(count, bench.Config{Clients: clients, Pool: pool, RTT: rtt},
 			func(node int) (net.Conn, error) { return process.Dial(w.Node(node)) },
 			calls.Load)
 		defer servers.Close(context.Background())
@@ -304,8 +302,7 @@ func perSecond(row bench.Row) string {
 func wait(row bench.Row, which string) string { return row.Show("wait_ms."+which, 1) }
 
 func TestAShorterPauseCostsCommandsAndALongerOneTime(t *testing.T) {
-	l := newLesson(t, "longest pause", "acquisitions/s", "commands a section",
-		"wait p50, ms", "wait max, ms")
+	l := newLesson(t, "longest pause", "acquisitions/s", "commands a section", "wait p50, ms", "wait max, ms")
 	var rows []bench.Row
 	for _, pause := range []time.Duration{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000} {
 		row := cost(t, subject(t, "gold"), 100, 0, func(r *bench.Settings) {
@@ -341,8 +338,7 @@ func TestWithTooFewConnectionsTheHolderQueuesBehindItsWaiters(t *testing.T) {
 	l := newLesson(t, "connections", "acquisitions/s", "wait p50, ms", "wait max, ms")
 	var speed []float64
 	for _, pool := range []int{108, 20, 10} {
-		row := cost(t, subject(t, "gold"), 100, pool,
-			func(r *bench.Settings) { r.Poll = 2 * time.Millisecond })
+		row := cost(t, subject(t, "gold"), 100, pool, func(r *bench.Settings) { r.Poll = 2 * time.Millisecond })
 		l.line(fmt.Sprint(pool), perSecond(row), wait(row, "p50"), wait(row, "max"))
 		speed = append(speed, *row.Number("acquisitions_per_second"))
 	}
@@ -352,8 +348,7 @@ func TestWithTooFewConnectionsTheHolderQueuesBehindItsWaiters(t *testing.T) {
 }
 
 func TestInAClosedLoopTheReleaserIsServedAgainAndTheMedianLooksFine(t *testing.T) {
-	l := newLesson(t, "row", "turns", "acquisitions/s", "wait p50, ms",
-		"wait max, ms", "jain", "in order, %")
+	l := newLesson(t, "row", "turns", "acquisitions/s", "wait p50, ms", "wait max, ms", "jain", "in order, %")
 	for _, name := range []string{"gold", "reentrant/notify"} {
 		for _, loop := range []time.Duration{0, time.Second} {
 			row := cost(t, subject(t, name), 20, 0, func(r *bench.Settings) {

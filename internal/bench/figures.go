@@ -75,9 +75,9 @@ func (m *Measurement) figures() []Figure {
 		{Name: "sections", Value: m.Sections, Round: "sections"},
 
 		{Name: "seconds", Value: Rounded(m.Took.Seconds(), 6), Round: "seconds",
-			Column: Column{"wall", "s", 6, 2}},
+			Column: Column{"wall", "s", 6, Brief}},
 		{Name: "acquisitions_per_second", Value: m.PerSecond(), Round: "acquisitions_per_second",
-			Unit: "acquisitions/s", Column: Column{"locks", "taken/s", 8, 0},
+			Unit: "acquisitions/s", Column: Column{"locks", "taken/s", 8, Brief},
 			Legend: "locks taken/s: completed turns a second"},
 		{Name: "wait_ms.p50", Value: wait.At(50), Round: "wait_p50_ms", Unit: "wait-p50-ms",
 			Column: Column{"wait", "p50 ms", 7, Brief},
@@ -87,9 +87,9 @@ func (m *Measurement) figures() []Figure {
 		{Name: "wait_ms.max", Value: m.longestWait(), Round: "wait_max_ms",
 			Column: Column{"wait", "max ms", 7, Brief}},
 		{Name: "commands_per_section", Value: m.sent(m.Commands), Round: "commands_per_section",
-			Column: Column{"commands", "/section", 9, 1},
+			Column: Column{"commands", "/section", 9, Brief},
 			Legend: "commands: as clients send them, without publish/subscribe"},
-		{Name: "round_trips_per_section", Value: m.sent(m.Trips), Column: Column{"trips", "/section", 9, 1},
+		{Name: "round_trips_per_section", Value: m.sent(m.Trips), Column: Column{"trips", "/section", 9, Brief},
 			Legend: "trips: round trips"},
 
 		{Name: "failures", Value: m.Failures, Over: sum, Column: Column{"", "failed", 7, 0}},
@@ -100,7 +100,7 @@ func (m *Measurement) figures() []Figure {
 			Column: Column{"", "retries", 8, 0}, Legend: "retries: refused attempts"},
 
 		{Name: "ratio_to_serial", Value: m.ratio(), Round: "ratio_to_serial", Unit: "times-serial",
-			Column: Column{"times", "serial", 7, 3},
+			Column: Column{"times", "serial", 7, Brief},
 			Legend: "times serial: completed turns a second, compared with the serial limit in the same" +
 				" round: the median of the rounds"},
 		{Name: "range", // it needs all rounds: see Median
@@ -108,17 +108,17 @@ func (m *Measurement) figures() []Figure {
 			Legend: "range: with a confidence of 95 %, the median of many more rounds would be in " +
 				"it (of fewer than six rounds, it is from the lowest to the highest). The other " +
 				"figures are those of the round with the median."},
-		{Name: "jain", Value: when(m.Absent == 0, jain(m.Served)), Column: Column{"", "jain", 7, 3},
+		{Name: "jain", Value: when(m.Absent == 0, jain(m.Served)), Column: Column{"", "jain", 7, Brief},
 			Legend: "jain: 1 when all clients had as many turns"},
 		{Name: "in_order", Value: inOrder(m.Stamps), Column: Column{"in", "order%", 7, percent},
 			Legend: "in order: pairs of clients that were served in the order in which they came (50: chance)"},
 		{Name: "calls_per_section", Value: when(m.Usage.Known && m.Subject.Nodes > 0,
-			Per(m.Usage.Calls, m.Sections)), Column: Column{"calls", "/section", 9, 1},
+			Per(m.Usage.Calls, m.Sections)), Column: Column{"calls", "/section", 9, Brief},
 			Legend: "calls: commands that the servers report to have executed, inside scripts too"},
 		{Name: "cpu_us_per_section.clients", Value: m.cpu(m.CPU),
-			Column: Column{"clients'", "CPU µs", 9, 0},
+			Column: Column{"clients'", "CPU µs", 9, Brief},
 			Legend: "CPU: processor time of a section"},
 		{Name: "cpu_us_per_section.server", Value: m.cpu(m.Usage.CPU),
-			Column: Column{"server's", "CPU µs", 9, 0}},
+			Column: Column{"server's", "CPU µs", 9, Brief}},
 	}
 }

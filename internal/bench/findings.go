@@ -13,29 +13,41 @@ import (
 // they are about that with the most clients.
 func Findings(rows []Row) []string {
 	rows, _ = greatest(rows)
-	return slices.DeleteFunc([]string{noise(rows), fastest(rows), waking(rows), fastAndWrong(rows)},
+	return slices.DeleteFunc([]string{noise(rows), cmp.Or(fastest(rows), furthest(rows)), waking(rows), fastAndWrong(rows)},
 		func(text string) bool { return text == "" })
 }
 
-// steady is how many times as fast the serial limit may be in one round as in another. A ratio
-// to it compares what was measured at the same speed of the computer, if that changes slowly.
+// steady is the serial limit that is less than so many times as fast in one round as in another. A
+// ratio to it compares what was measured at one speed of the computer, if that changes slowly.
 const steady = 4
 
 // swing is how many times as fast the serial limit, which is measured beside each round, was
 // in one round as in another; 0 where it wasn't measured.
 func swing(rows []Row) float64 {
-	least, most := math.Inf(1), 0.0
+	var all []float64
 	rows, _ = greatest(rows)
 	for _, row := range rows {
-		for _, round := range row.Rounds {
-			rate, ratio := round.Number("acquisitions_per_second"), round.Ratio()
-			if rate != nil && ratio != nil && *rate > 0 && *ratio > 0 {
-				least, most = min(least, *rate / *ratio), max(most, *rate / *ratio)
-			}
-		}
+		all = append(all, row.all(Row.serial)...)
 	}
-	return most / least
+	if len(all) == 0 {
+		return 0
+	}
+	return slices.Max(all) / slices.Min(all)
 }
+
+// telling is how many times as much is worth a sentence. Where the computer's speed changed much,
+// ratios to the serial limit must differ plainly, and times by more than the speed did.
+func telling(rows []Row, times bool) float64 {
+	switch swing := swing(rows); {
+	case swing < steady:
+		return tells
+	case times:
+		return swing
+	}
+	return 2
+}
+
+const tells = 1.2
 
 // fastest says which of the locks that renew their lease are, or of all where there aren't two.
 func fastest(rows []Row) string {
@@ -49,9 +61,14 @@ func fastest(rows []Row) string {
 	}
 	slices.SortFunc(all, func(a, b Row) int { return cmp.Compare(b.speed(), a.speed()) })
 	for n := 1; n < len(all); n++ {
-		if times := apart(all[:n], all[n:]); times >= telling {
-			return fmt.Sprintf("%s: %s, taken at least %s times as often as any other.", text,
+		if times := apart(all[:n], all[n:]); times >= telling(rows, false) {
+			text = fmt.Sprintf("%s: %s, taken at least %s times as often as any other.", text,
 				names(rows, all[:n]...), bound(times, down))
+			if slices.ContainsFunc(all[:n], Row.favored) {
+				text += " All clients are in one process, which is the best case for cohort: it passes the lock on" +
+					" there, and gives up the order of arrival between processes (docs/cohort.md)."
+			}
+			return text
 		}
 	}
 	return ""
@@ -62,11 +79,11 @@ func (r Row) speed() float64 {
 	return *cmp.Or(r.Ratio(), r.Number("acquisitions_per_second"), new(0.0))
 }
 
-// locks are the rows of locks that did what a lock should, where they can be compared.
+// favored says that a lock is fast because its clients are all in one process.
+func (r Row) favored() bool { return r.Name() == "reentrant/cohort" }
+
+// locks are the rows of locks that did what a lock should.
 func locks(rows []Row) []Row {
-	if swing(rows) >= steady {
-		return nil
-	}
 	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
 		return r.Kind() == Baseline || r.Wrong() || !r.Finished() || r.speed() == 0
 	})
@@ -98,7 +115,7 @@ func waking(rows []Row) string {
 	polling := slices.DeleteFunc(locks(rows), Row.Woken)
 	woken := slices.DeleteFunc(locks(rows), func(r Row) bool { return !r.Woken() })
 	times := apart(woken, polling)
-	if len(woken) == 0 || len(polling) == 0 || times < telling {
+	if len(woken) == 0 || len(polling) == 0 || times < telling(rows, false) {
 		return ""
 	}
 	return fmt.Sprintf("Locks whose waiters are woken by a message (%s) were taken at least %s times as"+
@@ -130,13 +147,8 @@ func fastAndWrong(rows []Row) string {
 // noisy is the spread from which on a row can't be compared, in percent.
 const noisy = 10
 
-// noise says why the rows can't be compared, or names those that say little about a lock.
+// noise names the rows that say little about a lock, and what may have made them so.
 func noise(rows []Row) string {
-	swing := swing(rows)
-	if swing >= steady {
-		return fmt.Sprintf("No lock is compared: the serial limit was %s times as fast in one round as in another, so"+
-			" the computer did something else as well. Try again when it is idle.", bound(swing, down))
-	}
 	if len(rows) > 0 && !slices.ContainsFunc(rows, func(r Row) bool { return len(r.Rounds) > 0 }) {
 		return fmt.Sprintf("Each row was measured once, so its noise isn't known: comparisons allow for figures that are"+
 			" %.0f %% lower or higher. Six rounds or more give each a range.", 100*unknown)
@@ -145,22 +157,29 @@ func noise(rows []Row) string {
 	quiet := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
 		return r.noisy() || r.Name() == serialLimit.Name // with which all are compared
 	})
-	which := "all rows"
-	switch {
-	case len(noise) == 0:
-		return ""
-	case len(noise) <= len(quiet):
-		which = names(rows, noise...)
-	case len(quiet) > 0:
-		which = "all but " + names(rows, quiet...)
+	text, swing := "", swing(rows)
+	if len(noise) > 0 {
+		which := "all rows"
+		if len(noise) <= len(quiet) {
+			which = names(rows, noise...)
+		} else if len(quiet) > 0 {
+			which = "all but " + names(rows, quiet...)
+		}
+		text = fmt.Sprintf("Too noisy to compare closely: %s. Their range is %d %% of the median or wider, or of fewer"+
+			" than %d rounds. ", which, 2*noisy, fewest)
 	}
-	text := fmt.Sprintf("Too noisy to compare closely: %s. Their range is %d %% of the median or wider, or of fewer"+
-		" than %d rounds. ", which, 2*noisy, fewest)
-	if swing < telling {
+	if swing < steady && text == "" {
+		return ""
+	} else if swing < tells {
 		return text + "The computer was steady, so measure more rounds."
 	}
-	return text + fmt.Sprintf("The serial limit was %s times as fast in one round as in another, so the computer's"+
-		" speed changed: leave it idle, or measure more rounds.", bound(swing, down))
+	text += fmt.Sprintf("The serial limit was %s times as fast in one round as in another, so the computer's speed"+
+		" changed: leave it idle, or measure more rounds.", bound(swing, down))
+	if swing >= steady {
+		text += " Until then, ratios are compared where any two rounds differ at least twofold, and times where they differ" +
+			" by more than the computer's speed did."
+	}
+	return text
 }
 
 // fewest is how many rounds can be compared with others.
@@ -168,16 +187,6 @@ const fewest = 3
 
 func (r Row) noisy() bool {
 	return len(r.Rounds) > 0 && (len(r.Rounds) < fewest || r.spread() >= noisy)
-}
-
-// extremes are the rows that are the lowest and the highest in something, whichever of
-// their rounds count, and how many times as high the highest is at least.
-func extremes(rows []Row, between func(Row) (least, most float64)) (low, high Row, times float64) {
-	least := func(r Row) float64 { x, _ := between(r); return x }
-	most := func(r Row) float64 { _, x := between(r); return x }
-	low = slices.MinFunc(rows, func(a, b Row) int { return cmp.Compare(most(a), most(b)) })
-	high = slices.MaxFunc(rows, func(a, b Row) int { return cmp.Compare(least(a), least(b)) })
-	return low, high, least(high) / most(low)
 }
 
 // names lists some of the rows, by the last part of a name where no other row has it.
@@ -230,45 +239,48 @@ func changes(rows []Row, figure, sentence string) string {
 		// The rounds of an older file lack the figure.
 		sentence = strings.NewReplacer(" at least", "", " at most", "").Replace(sentence)
 	}
-	return contrast(rows, after, func(r Row) (least, most float64) {
+	return contrast(rows, after, figure == "acquisitions_per_second", func(r Row) (least, most float64) {
 		least, most = r.between(of)
 		fewest, highest := before[r.Name()].between(of)
 		return least / highest, most / fewest
 	}, fmt.Sprintf(sentence, s.values[last], s.values[0]))
 }
 
-// longestWaits compares the longest waits.
+// longestWaits and furthest compare the longest waits, and the ratios.
 func longestWaits(rows []Row) string {
-	of := func(r Row) float64 { return *cmp.Or(r.Number("wait_ms.max"), new(0.0)) }
-	waited := slices.DeleteFunc(locks(rows), func(r Row) bool { return of(r) == 0 })
-	return contrast(rows, waited, func(r Row) (float64, float64) { return r.between(of) },
-		"The longest wait with %s was at least %s ms, and with %s at most %s ms.")
+	return ends(rows, true, longest, "The longest wait with %s was at least %s ms, and with %s at most %s ms.")
 }
 
-// telling is how many times as much is worth a sentence.
-const telling = 1.2
+func furthest(rows []Row) string {
+	return ends(rows, false, Row.Ratio, "%s was at least %s times as fast as the serial limit, and %s at most %s times.")
+}
 
-// contrast names the rows with the most and the least of something, unless their rounds
-// overlap.
-func contrast(all, rows []Row, between func(Row) (least, most float64), sentence string) string {
+func ends(rows []Row, times bool, figure func(Row) *float64, sentence string) string {
+	of := func(r Row) float64 { return *cmp.Or(figure(r), new(0.0)) }
+	measured := slices.DeleteFunc(locks(rows), func(r Row) bool { return of(r) == 0 })
+	return contrast(rows, measured, times, func(r Row) (float64, float64) { return r.between(of) }, sentence)
+}
+
+// contrast names the rows with the most and the least of something, whichever of their rounds
+// count, unless these overlap.
+func contrast(all, rows []Row, times bool, between func(Row) (least, most float64), sentence string) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	low, high, times := extremes(rows, between)
-	if times < telling {
+	least := func(r Row) float64 { x, _ := between(r); return x }
+	most := func(r Row) float64 { _, x := between(r); return x }
+	low := slices.MinFunc(rows, func(a, b Row) int { return cmp.Compare(most(a), most(b)) })
+	high := slices.MaxFunc(rows, func(a, b Row) int { return cmp.Compare(least(a), least(b)) })
+	if least(high)/most(low) < telling(all, times) || high.Name() == low.Name() {
 		return ""
 	}
-	least, _ := between(high)
-	_, most := between(low)
 	is := float64(strings.Count(sentence, "at least")) // 0: these are no bounds
-	return fmt.Sprintf(sentence, names(all, high), bound(least, is*down), names(all, low), bound(most, is*up))
+	return fmt.Sprintf(sentence, names(all, high), bound(least(high), is*down), names(all, low), bound(most(low), is*up))
 }
 
 // unclear says why there is nothing to say about some rows.
 func unclear(rows []Row) string {
-	if swing(rows) >= steady {
-		return "No lock is compared, because the serial limit wasn't steady."
-	} else if len(locks(rows)) < 2 {
+	if len(locks(rows)) < 2 {
 		return "There are no two locks to compare."
 	}
 	return fmt.Sprintf("No lock stands out: the rounds overlap or nearly so, or are fewer than %d.", fewest)

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -86,10 +88,7 @@ func positive(text string) (time.Duration, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%q is no duration, such as 20ms", text)
 	}
-	if d <= 0 {
-		return 0, fmt.Errorf("the poll interval is %v, it must be positive", d)
-	}
-	return d, nil
+	return d, terminal.Wrong(d <= 0, "the poll interval is %v, it must be positive", d)
 }
 
 // check completes the settings, and returns what is wrong with them.
@@ -104,50 +103,27 @@ func (w *Inventory) check(given map[string]bool, real bool) error {
 	if real && !given["rounds"] {
 		s.Rounds = pairedRounds
 	}
-	for _, clients := range w.clients {
-		switch {
-		case clients < 1:
-			return fmt.Errorf("there are %d clients, at least 1 is needed", clients)
-		case clients > maxClients:
-			return fmt.Errorf("there are %d clients, at most %d can each have "+
-				"a connection", clients, maxClients)
-		}
-	}
-	switch {
-	case s.Stock < 0:
-		return fmt.Errorf("the stock is %d, it must not be negative", s.Stock)
-	case s.TTL < time.Millisecond:
-		return fmt.Errorf("the ttl is %v, Redis needs at least 1ms", s.TTL)
-	case s.TTL%time.Millisecond != 0:
-		return fmt.Errorf("the ttl is %v, Redis counts whole milliseconds", s.TTL)
-	case s.Timeout <= 0:
-		return fmt.Errorf("the timeout is %v, it must be positive", s.Timeout)
-	case s.Ops < 1:
-		return fmt.Errorf("there are %d turns of each client, at least 1 is needed", s.Ops)
-	case given["loop"] && s.Loop <= 0:
-		return fmt.Errorf("the loop lasts %v, it must be positive", s.Loop)
-	case s.Loop >= s.Timeout:
-		return fmt.Errorf("the loop lasts %v, it must be shorter than the "+
-			"timeout, %v", s.Loop, s.Timeout)
-	case s.Loop > 0 && s.Ops > 1:
-		return fmt.Errorf("there are %d turns of each client and a loop of %v, "+
-			"one of them is possible", s.Ops, s.Loop)
-	case given["rounds"] && s.Rounds < 1:
-		return fmt.Errorf("there are %d rounds, at least 1 is needed", s.Rounds)
-	case given["pool"] && w.pool < 1:
-		return fmt.Errorf("the pool has %d connections, at least 1 is needed", w.pool)
-	case given["against"] && w.against == "":
-		return errors.New("-against needs the name of a file that -json wrote")
-	case given["program"] && len(strings.Fields(w.program)) == 0:
-		return errors.New("-program needs a command, such as 'python3 lock.py'")
-	case w.rtt < 0:
-		return fmt.Errorf("the network's round-trip time is %v, it must not be negative", w.rtt)
-	case trips*w.rtt > s.Timeout:
-		return fmt.Errorf("the network's round-trip time is %v, it must be shorter "+
-			"than a quarter of the timeout of a row, %v: each client needs %d of them "+
-			"(example: -rtt 20ms)", w.rtt, s.Timeout, trips)
-	}
-	return nil
+	least, most := slices.Min(w.clients), slices.Max(w.clients)
+	return cmp.Or(
+		terminal.Wrong(least < 1, "there are %d clients, at least 1 is needed", least),
+		terminal.Wrong(most > maxClients, "there are %d clients, at most %d can each have a connection", most, maxClients),
+		terminal.Wrong(s.Stock < 0, "the stock is %d, it must not be negative", s.Stock),
+		terminal.Wrong(s.TTL < time.Millisecond, "the ttl is %v, Redis needs at least 1ms", s.TTL),
+		terminal.Wrong(s.TTL%time.Millisecond != 0, "the ttl is %v, Redis counts whole milliseconds", s.TTL),
+		terminal.Wrong(s.Timeout <= 0, "the timeout is %v, it must be positive", s.Timeout),
+		terminal.Wrong(s.Ops < 1, "there are %d turns of each client, at least 1 is needed", s.Ops),
+		terminal.Wrong(given["loop"] && s.Loop <= 0, "the loop lasts %v, it must be positive", s.Loop),
+		terminal.Wrong(s.Loop >= s.Timeout, "the loop lasts %v, it must be shorter than the timeout, %v", s.Loop, s.Timeout),
+		terminal.Wrong(s.Loop > 0 && s.Ops > 1, "there are %d turns of each client and a loop of %v, one of them is possible",
+			s.Ops, s.Loop),
+		terminal.Wrong(given["rounds"] && s.Rounds < 1, "there are %d rounds, at least 1 is needed", s.Rounds),
+		terminal.Wrong(given["pool"] && w.pool < 1, "the pool has %d connections, at least 1 is needed", w.pool),
+		terminal.Wrong(given["against"] && w.against == "", "-against needs the name of a file that -json wrote"),
+		terminal.Wrong(given["program"] && len(strings.Fields(w.program)) == 0,
+			"-program needs a command, such as 'python3 lock.py'"),
+		terminal.Wrong(w.rtt < 0, "the network's round-trip time is %v, it must not be negative", w.rtt),
+		terminal.Wrong(trips*w.rtt > s.Timeout, "the network's round-trip time is %v, it must be shorter than a quarter of"+
+			" the timeout of a row, %v: each client needs %d of them (example: -rtt 20ms)", w.rtt, s.Timeout, trips))
 }
 
 // plan says what is to be done.
@@ -155,8 +131,7 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 	if err := errors.Join(w.check(run.Given, run.Real), w.read()); err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Config: Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt},
-		Header: w.header(run)}
+	p := Plan{Config: Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt}, Header: w.header(run)}
 	if args := strings.Fields(w.program); len(args) > 0 {
 		p.Layout.Name, p.Nodes = len(ProgramName(args)), ProgramNodes
 	}
@@ -196,13 +171,8 @@ func (w *Inventory) read() error {
 	if err == nil {
 		err = json.Unmarshal(text, &w.before)
 	}
-	if err != nil {
-		return fmt.Errorf("-against needs a file that -json wrote: %w", err)
-	}
-	if len(w.before.Rows) == 0 {
-		return fmt.Errorf("-against %s: there is no row in it", w.against)
-	}
-	return nil
+	return cmp.Or(terminal.Wrong(err != nil, "-against needs a file that -json wrote: %w", err),
+		terminal.Wrong(len(w.before.Rows) == 0, "-against %s: there is no row in it", w.against))
 }
 
 // Findings are what the rows say, sentences, and a table of how they differ from those of
@@ -231,11 +201,9 @@ func (w *Inventory) unfit(subject Subject) string {
 	case subject.Sell != nil && (w.Loop > 0 || w.rtt > 0 || w.pool > 0):
 		return "its clients live in a program of their own, not with -loop, -rtt or -pool"
 	case subject.Sell != nil && w.sections() > subject.MostSections:
-		return fmt.Sprintf("it sells in %d sections at most, see -clients and -ops",
-			subject.MostSections)
+		return fmt.Sprintf("it sells in %d sections at most, see -clients and -ops", subject.MostSections)
 	case subject.Name == noPause.Name && slices.Max(w.clients) > crowded:
-		return fmt.Sprintf("its clients ask without a pause, and more than %d take minutes,"+
-			" see -clients", crowded)
+		return fmt.Sprintf("its clients ask without a pause, and more than %d take minutes, see -clients", crowded)
 	case subject.Lease != nil && subject.Lease(w.TTL) != w.TTL:
 		return fmt.Sprintf("its lease is %v, whatever -ttl says", subject.Lease(w.TTL))
 	}
@@ -271,8 +239,7 @@ func (w *Inventory) header(run Run) string {
 		b.WriteString("The clients' garbage is collected between the rounds.\n")
 	}
 	if w.paired() {
-		fmt.Fprintf(&b, "Every row is measured %s,\neach time just after the serial limit.\n",
-			w.often())
+		fmt.Fprintf(&b, "Every row is measured %s,\neach time just after the serial limit.\n", w.often())
 	}
 	if w.rtt > 0 {
 		fmt.Fprintf(&b, "%v are added to every round trip.\n", w.rtt)
@@ -293,11 +260,11 @@ func (s Settings) often() string {
 
 // who says who the clients are.
 func (w *Inventory) who() string {
-	var counts []string
-	for _, clients := range w.clients {
-		counts = append(counts, strconv.Itoa(clients))
+	text := commas(w.clients) + " clients start"
+	if text == "1 clients start" {
+		text = "1 client starts"
 	}
-	text := strings.Join(counts, ", ") + " clients start at one instant"
+	text += " at one instant"
 	switch {
 	case w.Loop > 0:
 		text += fmt.Sprintf(" and take turns for %v", w.Loop)
@@ -307,6 +274,11 @@ func (w *Inventory) who() string {
 	return text
 }
 
+// commas lists the values of a slice.
+func commas(all any) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(all), "[]"), " ", ", ")
+}
+
 // pauses says how often refused clients ask again.
 func (w *Inventory) pauses(run Run) string {
 	jitter := ", with full jitter"
@@ -314,11 +286,7 @@ func (w *Inventory) pauses(run Run) string {
 		jitter = ", each time after as long"
 	}
 	if len(w.polls) > 1 {
-		var all []string
-		for _, poll := range w.polls {
-			all = append(all, poll.String())
-		}
-		return strings.Join(all, ", ") + jitter
+		return commas(w.polls) + jitter
 	}
 	s := w.Settings
 	s.Clients, s.Poll = slices.Max(w.clients), w.polls[0]

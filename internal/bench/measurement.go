@@ -72,7 +72,7 @@ func (m *Measurement) ratio() *float64 {
 	if own == nil || m.Serial == nil || *m.Serial == 0 {
 		return nil
 	}
-	return new(Rounded(*own / *m.Serial, 4))
+	return new(Rounded(*own / *m.Serial, 6))
 }
 
 // Counts are what some of a round's clients did: one client, or all. They are added up.
@@ -128,23 +128,17 @@ type Stamp struct {
 }
 
 // MostInside is how many of the sections overlapped at one time, at most.
-func MostInside(stamps []Stamp) int64 {
-	type step struct {
-		at    int64
-		enter int64 // 1 or -1
-	}
-	steps := make([]step, 0, 2*len(stamps))
+func MostInside(stamps []Stamp) (most int64) {
+	var entered, left []int64
 	for _, s := range stamps {
-		steps = append(steps, step{s.Entered, 1}, step{s.Left, -1})
+		entered, left = append(entered, s.Entered), append(left, s.Left)
 	}
-	// A client that leaves when another enters was not inside with it.
-	slices.SortFunc(steps, func(a, b step) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.enter, b.enter))
-	})
-	var now, most int64
-	for _, s := range steps {
-		now += s.enter
-		most = max(most, now)
+	slices.Sort(entered)
+	slices.Sort(left)
+	for i, at := range entered {
+		// A client that leaves when another enters was not inside with it.
+		gone, _ := slices.BinarySearch(left, at+1)
+		most = max(most, int64(i+1-gone))
 	}
 	return most
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 // reachWithin bounds the search for a sign of life of servers.
@@ -26,13 +28,12 @@ func Open(ctx context.Context, asked string, n int, config Config) (s *Servers,
 	stop := func() {}
 	addresses := strings.Split(asked, ",")
 	if asked == servers.Auto {
-		started, err := servers.StartAll(ctx, n, "--maxclients",
-			strconv.Itoa(max(10_000, config.Clients*2+1000)))
+		started, err := servers.StartAll(ctx, n, "--maxclients", strconv.Itoa(max(10_000, config.Clients*2+1000)))
 		if errors.Is(err, servers.ErrMissing) {
 			return nil, nil, fmt.Errorf("%w; install it, or name a server with -redis host:port", err)
 		}
 		if err != nil {
-			return nil, nil, unless(ctx, err, "servers were started")
+			return nil, nil, cmp.Or(terminal.Wrong(ctx.Err() != nil, "%w while servers were started", ErrInterrupted), err)
 		}
 		stop = func() { servers.StopAll(started) }
 		_, config.Password = started[0].Auth()
@@ -45,7 +46,8 @@ func Open(ctx context.Context, asked string, n int, config Config) (s *Servers,
 	defer cancel()
 	if s, err = Connect(reach, addresses, config); err != nil {
 		stop()
-		return nil, nil, unless(ctx, err, "servers were asked for a sign of life")
+		return nil, nil, cmp.Or(terminal.Wrong(ctx.Err() != nil, "%w while servers were asked for a sign of life",
+			ErrInterrupted), err)
 	}
 	return s, func(ctx context.Context) error {
 		defer stop()
@@ -55,11 +57,3 @@ func Open(ctx context.Context, asked string, n int, config Config) (s *Servers,
 
 // ErrInterrupted says that a run was ended from outside.
 var ErrInterrupted = errors.New("interrupted")
-
-// unless is err, unless that comes from an interrupt.
-func unless(ctx context.Context, err error, doing string) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("%w while %s", ErrInterrupted, doing)
-	}
-	return err
-}

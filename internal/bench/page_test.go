@@ -40,11 +40,12 @@ func TestThePicturesAreDrawnFromTheCommittedRun(t *testing.T) {
 
 func TestThePageHasThePicturesAndNeedsNothingElse(t *testing.T) {
 	r := committed(t)
-	r.Env.CPU = new("A <fast> one")
+	r.Env.CPU, r.Env.Interrupted = new("A <fast> one"), true
 	page := written(t, bench.WritePage, r)
 	assert.Contains(t, written(t, bench.Pictures[0].Draw, r), "A &lt;fast&gt; one")
 	assert.Contains(t, page, "A &lt;fast&gt; one")
 	assert.Equal(t, len(bench.Pictures), strings.Count(page, "<section>"))
+	assert.Contains(t, page, "This is part of a run")
 	assert.NotContains(t, page, "ZgotmplZ")
 	assert.NotContains(t, page, "://")
 	assert.NotRegexp(t, `<(script|img|link|iframe)[^>]*(src|href)=`, page)
@@ -75,10 +76,9 @@ func TestWithOneNumberOfClientsNothingGrowsAndAcquisitionsAreDrawnOnce(t *testin
 func TestTheCommittedRunNamesItsEnvironment(t *testing.T) {
 	r := committed(t)
 	assert.Equal(t, "redis", r.Env.Server)
-	assert.NotNil(t, r.Env.ServerVersion)
-	assert.NotNil(t, r.Env.CPU)
-	assert.NotNil(t, r.Env.Commit)
-	assert.NotNil(t, r.Env.Pinned)
+	for _, named := range []any{r.Env.ServerVersion, r.Env.CPU, r.Env.Commit, r.Env.Pinned} {
+		assert.NotNil(t, named)
+	}
 	assert.NotContains(t, *r.Env.Commit, "+", "the code of a commit")
 	assert.False(t, r.Env.Interrupted)
 	measured := map[string]bool{}

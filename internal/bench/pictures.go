@@ -58,8 +58,7 @@ type picture struct {
 	axis   string   // what the dots measure, with its unit
 	legend []string // what a row's dots stand for, the last one the largest
 	number string   // which of the dots the numbers on the right belong to
-	digits int      // of these numbers, after the point
-	ranged bool     // the rows have ranges
+	heads  []string // of the rows' cells
 }
 
 // dotsRow is a lock's row.
@@ -68,6 +67,7 @@ type dotsRow struct {
 	values []float64 // a dot each, the last the largest; 0: none
 	from   float64   // of the line behind the dots; 0: none
 	to     float64
+	cells  []string // beside the number
 }
 
 // varied is what was varied: the number of clients, or else the pause.
@@ -98,12 +98,14 @@ func each(rows []Row, word func(Row) string) (all []string) {
 	return all
 }
 
-// greatest are the rows of the last table, for what one number of clients is enough for.
+// greatest are the rows of the last table, for what one number of clients is enough for; of a run
+// that was interrupted, those of the last one that has most rows.
 func greatest(all []Row) (rows []Row, most string) {
 	s := swept(all)
-	for _, row := range all {
-		if last := s.values[len(s.values)-1]; s.of(row) == last {
-			rows, most = append(rows, row), last
+	for _, value := range s.values {
+		of := slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return s.of(r) != value })
+		if len(of) >= len(rows) {
+			rows, most = of, value
 		}
 	}
 	return rows, most
@@ -114,19 +116,18 @@ func serialDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How fast each lock is with " + most,
 		axis: "times serial: acquisitions/s, 1 = one client alone", legend: []string{"one round"},
-		number: "times serial", digits: 3, found: cmp.Or(waking(rows), fastest(rows))}
+		number: "times serial", heads: []string{"range", "serial limit/s"},
+		found: cmp.Or(waking(rows), fastest(rows), furthest(rows))}
 	if slices.ContainsFunc(rows, func(row Row) bool { return len(row.Rounds) > 1 }) {
-		p.ranged, p.legend = true, []string{"median and range (from 6 rounds on: 95 % interval)"}
+		p.legend = []string{"median and range (from 6 rounds on: 95 % interval)"}
 	}
 	for _, row := range rows {
 		ratio := row.Ratio()
 		if ratio == nil || row.Name() == "serial-limit" {
 			continue
 		}
-		line := dotsRow{row: row, values: []float64{*ratio}, from: *ratio, to: *ratio}
-		if ratios := row.Ratios(); len(ratios) > 0 {
-			line.from, line.to = around(ratios)
-		}
+		line := dotsRow{row: row, values: []float64{*ratio}, cells: []string{row.Range(), row.extent(Row.serial)}}
+		line.from, line.to = around(row.Ratios())
 		p.rows = append(p.rows, line)
 	}
 	return p
@@ -140,10 +141,9 @@ func against(rows []Row, axis, figure, sentence string) picture {
 		return picture{} // nothing grows, and the ratios show the same
 	}
 	p := picture{title: axis, axis: strings.ToLower(axis), legend: s.values, number: last,
-		digits: map[string]int{"commands_per_section": 1}[figure], found: changes(rows, figure, sentence)}
+		heads: []string{"in all rounds"}, found: changes(rows, figure, sentence)}
 	if p.found == "" && len(locks(rows)) > 1 && last != s.values[0] {
-		p.found = fmt.Sprintf("From %s to %s all locks change alike, as far as the rounds tell.",
-			s.values[0], last)
+		p.found = fmt.Sprintf("From %s to %s all locks change alike, as far as the rounds tell.", s.values[0], last)
 	}
 	for _, name := range each(rows, Row.Name) {
 		line := dotsRow{values: make([]float64, len(s.values))}
@@ -151,6 +151,9 @@ func against(rows []Row, axis, figure, sentence string) picture {
 			if value := row.Number(figure); row.Name() == name && value != nil {
 				line.row = row
 				line.values[slices.Index(s.values, s.of(row))] = *value
+				if s.of(row) == last {
+					line.cells = []string{row.extent(func(r Row) *float64 { return r.Number(figure) })}
+				}
 			}
 		}
 		p.rows = append(p.rows, line.ends())
@@ -163,18 +166,14 @@ func waitDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How long " + most + " waited for the lock", axis: "wait, ms",
 		legend: []string{"median wait", "99 % waited no longer", "longest"},
-		number: "longest, ms", digits: 1, found: longestWaits(rows)}
+		number: "longest, ms", heads: []string{"in all rounds"}, found: longestWaits(rows)}
 	for _, row := range rows {
 		if row.Kind() == Baseline {
 			continue // one client alone waits for nobody
 		}
-		line := dotsRow{row: row}
-		for _, name := range []string{"wait_ms.p50", "wait_ms.p99", "wait_ms.max"} {
-			if x := row.Number(name); x != nil {
-				line.values = append(line.values, *x)
-			}
-		}
-		p.rows = append(p.rows, line.ends())
+		p.rows = append(p.rows, dotsRow{row: row, cells: []string{row.extent(longest)}, values: []float64{
+			value[float64](row, "wait_ms.p50"), value[float64](row, "wait_ms.p99"), value[float64](row, "wait_ms.max"),
+		}}.ends())
 	}
 	return p
 }
@@ -226,14 +225,15 @@ func (r Row) group() int {
 
 // placed is what the template draws.
 type placed struct {
-	X, Y          float64
-	R             float64 // of a dot
-	Text          string
-	Class         string
-	Group         string // the heading above it
-	Number, Range string
-	From, To      float64
-	Dots          []placed
+	X, Y     float64
+	R        float64 // of a dot
+	Text     string
+	Class    string
+	Group    string // the heading above it
+	Number   string
+	Cells    []string
+	From, To float64
+	Dots     []placed
 }
 
 //go:embed picture.svg
@@ -253,6 +253,11 @@ func (p Picture) Draw(r Report, w io.Writer) error {
 	return nil
 }
 
+// ranked compares rows: what one gives up with a lock comes first, and then how fast it is.
+func ranked(a, b Row) int {
+	return cmp.Or(cmp.Compare(a.group(), b.group()), cmp.Compare(b.speed(), a.speed()))
+}
+
 // place gives everything its place, unless there is nothing.
 func (of Picture) place(r Report) map[string]any {
 	if len(r.Rows) == 0 {
@@ -263,13 +268,11 @@ func (of Picture) place(r Report) map[string]any {
 	if len(p.rows) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(p.rows, func(a, b dotsRow) int {
-		return cmp.Or(cmp.Compare(a.row.group(), b.row.group()), cmp.Compare(b.row.speed(), a.row.speed()))
-	})
+	slices.SortStableFunc(p.rows, func(a, b dotsRow) int { return ranked(a.row, b.row) })
 	p.found = cmp.Or(p.found, unclear(r.Rows))
 	d := map[string]any{"Name": of.Name, "Width": pictureWidth, "Left": dotsLeft, "Scale": dotsScale,
 		"Right": pictureWidth - 8, "Title": p.title, "Axis": p.axis + " (log scale)", "Column": p.number,
-		"Ranged": p.ranged, "Notes": notes(p.rows), "Finding": p.found}
+		"Heads": p.heads, "Span": len(p.heads) + 3, "Notes": notes(p.rows), "Finding": p.found}
 	y := 0.0
 	lines := func(step float64, length int, texts ...string) (all []placed) {
 		for _, text := range texts {
@@ -319,9 +322,11 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 	var rows, ticks []placed
 	group := -1
 	for _, row := range p.rows {
-		line := placed{Text: row.row.Name(), Class: class(row.row), Range: row.row.Range(), From: at(row.from), To: at(row.to)}
+		line := placed{Text: row.row.Name(), Class: class(row.row), Cells: row.cells, From: at(row.from), To: at(row.to)}
 		if pausesOtherwise(row.row) {
 			line.Text += " †"
+		} else if row.row.favored() {
+			line.Text += " ‡"
 		}
 		if is := row.row.group(); is != group {
 			group, line.Group = is, groups[is]
@@ -331,7 +336,7 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 		for i, v := range row.values {
 			line.Number = ""
 			if v > 0 {
-				line.Number = Decimal(&v, p.digits)
+				line.Number = Decimal(&v, Brief)
 				line.Dots = append(line.Dots, placed{X: at(v), R: radius(i, len(row.values))})
 			}
 		}
@@ -373,19 +378,22 @@ func pausesOtherwise(row Row) bool {
 	return row.Kind() != Baseline && !row.Woken() && pause > 0 && pause != lock.DefaultPoll
 }
 
-// notes explain the mark.
-func notes(rows []dotsRow) []string {
+// notes explain the marks.
+func notes(rows []dotsRow) (all []string) {
 	var pauses []string
 	for _, d := range rows {
 		if pause := d.row.Pause().String(); pausesOtherwise(d.row) && !slices.Contains(pauses, pause) {
 			pauses = append(pauses, pause)
 		}
+		if d.row.favored() {
+			all = []string{"‡ at its best, with all clients in one process; it gives up the order between processes"}
+		}
 	}
 	if len(pauses) == 0 {
-		return nil
+		return all
 	}
-	return []string{fmt.Sprintf("† with %s, a refused client pauses for up to %s, not %v",
-		Plural(rows[0].row.Count("table_clients"), "client"), strings.Join(pauses, " or "), lock.DefaultPoll)}
+	return append(all, fmt.Sprintf("† with %s, a refused client pauses for up to %s, not %v",
+		Plural(rows[0].row.Count("table_clients"), "client"), strings.Join(pauses, " or "), lock.DefaultPoll))
 }
 
 // Named is the server for people: "Redis 7.0.15".
@@ -436,8 +444,10 @@ func WritePage(r Report, w io.Writer) error {
 	found := slices.DeleteFunc(Findings(r.Rows), func(text string) bool {
 		return text == noise || slices.ContainsFunc(pictures, func(p map[string]any) bool { return p["Finding"] == text })
 	})
-	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "Noise": noise, "Found": found, "With": clients,
-		"Rows": append(tables, table.Legend()), "Locks": last, "Wrong": slices.ContainsFunc(last, Row.Wrong),
+	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "CPUs": Plural(r.Env.CPUs, "CPU"),
+		"Noise": noise, "Found": found, "With": clients, "Measured": Plural(len(r.Rows), "row"), "Locks": last,
+		"Rows":   append(tables, table.Legend(), table.Ranked(r.Rows)),
+		"Wrong":  slices.ContainsFunc(last, Row.Wrong),
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {
 		return fmt.Errorf("write the page: %w", err)

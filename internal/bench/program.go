@@ -1,14 +1,15 @@
 package bench
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/protocol"
 )
@@ -56,13 +57,10 @@ func (s *Servers) Program(ctx context.Context, args []string, sections int) (row
 // once takes and releases a lock.
 func once(ctx context.Context, l lock.Lock) error {
 	granted, err := l.TryLock(ctx)
-	if err == nil && !granted {
-		return errors.New("it doesn't get a free lock")
+	if err = cmp.Or(err, terminal.Wrong(!granted, "it doesn't get a free lock")); err != nil {
+		return err
 	}
-	if err == nil {
-		err = l.Unlock(ctx)
-	}
-	return err
+	return l.Unlock(ctx)
 }
 
 // sells says whether a program sells one thing within that time. One that knows no such
@@ -115,8 +113,7 @@ func (s *Servers) outside(env lock.Env, n int) lock.Env {
 			if !s.Embedded() {
 				address = s.Addresses[i]
 			}
-			s.named = append(s.named, redis.NewClient(&redis.Options{Addr: address,
-				Password: s.config.Password}))
+			s.named = append(s.named, redis.NewClient(&redis.Options{Addr: address, Password: s.config.Password}))
 		}
 		env.Nodes = append(env.Nodes, s.named[i])
 	}

@@ -212,20 +212,50 @@ func (r Row) explained() Row {
 	return r
 }
 
-// Ratio are the acquisitions a second in units of those of the serial limit, nil when
-// not measured.
+// Ratio are the acquisitions a second in units of those of the serial limit, nil when not measured.
 func (r Row) Ratio() *float64 { return r.Number("ratio_to_serial") }
 
 // Ratios are those of the rounds.
-func (r Row) Ratios() []float64 {
-	var all []float64
-	for _, round := range r.Rounds {
-		if x := round.Ratio(); x != nil {
+func (r Row) Ratios() []float64 { return r.all(Row.Ratio) }
+
+// all are something of the rounds that have it, or of the row where it has no others.
+func (r Row) all(of func(Row) *float64) (all []float64) {
+	rounds := r.Rounds
+	if len(rounds) == 0 {
+		rounds = []Row{r}
+	}
+	for _, round := range rounds {
+		if x := of(round); x != nil {
 			all = append(all, *x)
 		}
 	}
 	return all
 }
+
+// extent is from the least to the greatest of something in all rounds: "11200–17400".
+func (r Row) extent(of func(Row) *float64) string {
+	switch all := slices.Sorted(slices.Values(r.all(of))); len(all) {
+	case 0:
+		return NotMeasured
+	case 1:
+		return Decimal(&all[0], Brief)
+	default:
+		return span(all[0], all[len(all)-1])
+	}
+}
+
+func span(least, most float64) string { return Decimal(&least, Brief) + "–" + Decimal(&most, Brief) }
+
+// serial is the serial limit that a round's ratio compares with.
+func (r Row) serial() *float64 {
+	rate, ratio := r.Number("acquisitions_per_second"), r.Ratio()
+	if rate == nil || ratio == nil || *ratio == 0 {
+		return nil
+	}
+	return new(*rate / *ratio)
+}
+
+func longest(r Row) *float64 { return r.Number("wait_ms.max") }
 
 // Median is the round whose ratio, or else speed, is in the middle, with the
 // worst of what must not happen in any. There should be so many rounds, or more.
@@ -255,9 +285,7 @@ func Median(done []Row, rounds int) Row {
 // ranged tells between which ratios the row's is known to be.
 func (r Row) ranged() Row {
 	if ratios := r.Ratios(); len(ratios) > 1 {
-		least, most := around(ratios)
-		digits := map[bool]int{false: 3, true: 1}[most >= 10] // more would be too wide
-		r.Set("range", Decimal(&least, digits)+"–"+Decimal(&most, digits))
+		r.Set("range", span(around(ratios)))
 	}
 	return r
 }
@@ -328,19 +356,15 @@ func (o object) MarshalJSON() ([]byte, error) {
 	if !slices.ContainsFunc(o, func(m member) bool { return m.value != nil }) {
 		return []byte("null"), nil
 	}
-	b := bytes.NewBufferString("{")
-	for i, m := range o {
+	var all [][]byte
+	for _, m := range o {
 		text, err := json.Marshal(m.value)
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", m.name, err)
 		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(b, "%q:%s", m.name, text)
+		all = append(all, fmt.Appendf(nil, "%q:%s", m.name, text))
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return fmt.Appendf(nil, "{%s}", bytes.Join(all, []byte(","))), nil
 }
 
 // MarshalJSON has the figures in their order. Those whose names have the same beginning

@@ -53,13 +53,8 @@ func (s *round) end() {
 // assign makes the turn of every client, and makes this process ready for a round.
 func (r *Runner) assign(ctx context.Context, subject Subject,
 	clients []redis.UniversalClient) (*round, error) {
-	s := &round{
-		env:   lock.Env{TTL: r.TTL, Dial: r.Servers.Dial},
-		rdb:   clients[0],
-		think: r.Think,
-		seed:  r.Seed,
-		each:  max(r.Ops, 1),
-	}
+	s := &round{env: lock.Env{TTL: r.TTL, Dial: r.Servers.Dial}, rdb: clients[0], think: r.Think, seed: r.Seed,
+		each: max(r.Ops, 1)}
 	s.env.Key, s.stockKey = r.keys(subject)
 	s.env.Options = []lock.Option{lock.PollEvery(r.Pause(subject, r.Servers.Embedded()))}
 	if r.FixedPoll {
@@ -182,16 +177,8 @@ func (r *Runner) open(ctx context.Context, s *round) Counts {
 	sent, passed := r.Servers.Traffic()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.result.Add(&Counts{
-		Absent:   absent,
-		Took:     took,
-		CPU:      process.Time() - cpu,
-		Commands: sent - commands,
-		Trips:    passed - trips,
-		Most:     s.most.Load(),
-		Sections: s.sections.Load(),
-		Failures: s.failures.Load(),
-	})
+	s.result.Add(&Counts{Absent: absent, Took: took, CPU: process.Time() - cpu, Commands: sent - commands,
+		Trips: passed - trips, Most: s.most.Load(), Sections: s.sections.Load(), Failures: s.failures.Load()})
 	result := s.result
 	s.result = Counts{} // an absent client adds to nothing that is read
 	return result
@@ -315,8 +302,7 @@ func (c *client) section(ctx, own context.Context, asked int64) error {
 // now is the time since the row began.
 func (s *round) now() int64 { return int64(time.Since(s.started)) }
 
-// serve lets a client take n turns, one after the other, until ctx ends; with 0
-// as many as it can.
+// serve lets a client take n turns, one after the other, until ctx ends; with 0 as many as it can.
 func (c *client) serve(ctx context.Context, n int) {
 	for i := 0; i < n || n == 0; i++ {
 		if ctx.Err() != nil {

@@ -38,18 +38,11 @@ func embedded(t *testing.T, clients, stock int) *bench.Runner {
 }
 
 func runner(servers *bench.Servers, clients, stock int) *bench.Runner {
-	return &bench.Runner{Servers: servers, Settings: bench.Settings{
-		Clients: clients,
-		Stock:   stock,
-		TTL:     time.Minute,
-		Poll:    5 * time.Millisecond,
-		Timeout: forever,
-		Grace:   forever,
-	}}
+	return &bench.Runner{Servers: servers, Settings: bench.Settings{Clients: clients, Stock: stock,
+		TTL: time.Minute, Poll: 5 * time.Millisecond, Timeout: forever, Grace: forever}}
 }
 
-// connected is a server, and the servers of a run that has no other. They are closed
-// with the test.
+// connected is a server, and the servers of a run that has no other. They are closed with the test.
 func connected(t *testing.T, config bench.Config) (*miniredis.Miniredis, *bench.Servers) {
 	t.Helper()
 	redis := miniredis.RunT(t)
@@ -64,6 +57,14 @@ func measure(t *testing.T, r *bench.Runner, subject bench.Subject) bench.Row {
 	row, err := r.Measure(t.Context(), subject)
 	require.NoError(t, err)
 	return row
+}
+
+// has checks figures of a row.
+func has(t *testing.T, row bench.Row, figures map[string]any) {
+	t.Helper()
+	for name, want := range figures {
+		assert.EqualValues(t, want, row.Value(name), "%s: %s", row.Name(), name)
+	}
 }
 
 // subject finds a rung or a baseline.
@@ -114,30 +115,21 @@ func TestEverybodyWhoReadTheSameStockSells(t *testing.T) {
 			r.Think = meeting(int(come))
 			return measure(t, r, subject(t, name))
 		}
-		assert.EqualValues(t, come, of(10).Value("max_holders"), name)
-		row := of(int(come)) // a fifth might read what only one of four has written
-		assert.EqualValues(t, come, row.Value("sold"), name)
-		assert.EqualValues(t, 3-come, row.Value("left"), name)
-		assert.EqualValues(t, come-3, row.Value("oversold"), name)
-		assert.EqualValues(t, come-1, row.Value("lost_updates"), "all but the first to take")
-		assert.Nil(t, row.Value("retries"), "nobody asked")
+		has(t, of(10), map[string]any{"max_holders": come})
+		// A fifth might read what only one of four has written. All but the first to take lose an
+		// update, and nobody asks.
+		has(t, of(int(come)), map[string]any{"sold": come, "left": 3 - come, "oversold": come - 3,
+			"lost_updates": come - 1, "retries": nil})
 	}
 }
 
 func TestARowThatIsNeverGrantedIsCutOffAndReported(t *testing.T) {
 	r := embedded(t, 5, 3)
 	r.Timeout = 20 * time.Millisecond
-	row := measure(t, r, theirs(blocked))
-
-	assert.False(t, row.Finished())
-	assert.Zero(t, row.Value("failures"), "a client that was cut off has not failed")
-	assert.Zero(t, row.Value("absent"))
-	assert.EqualValues(t, 3, row.Value("left"))
-	assert.EqualValues(t, 0, row.Value("max_holders"))
-	assert.EqualValues(t, 0.0, row.Value("acquisitions_per_second"))
-	assert.Nil(t, row.Value("wait_ms.p50"))
-	assert.Nil(t, row.Value("commands_per_section"), "the lock was given no nodes")
-	assert.Nil(t, row.Value("jain"))
+	// A client that was cut off has not failed, and the lock was given no nodes.
+	has(t, measure(t, r, theirs(blocked)), map[string]any{"finished": false, "failures": 0, "absent": 0,
+		"left": 3, "max_holders": 0, "acquisitions_per_second": 0, "wait_ms.p50": nil,
+		"commands_per_section": nil, "jain": nil})
 }
 
 func TestALockThatIgnoresItsContextIsLeftBehind(t *testing.T) {
@@ -153,9 +145,7 @@ func TestALockThatIgnoresItsContextIsLeftBehind(t *testing.T) {
 		return nil
 	}))
 
-	assert.False(t, row.Finished())
-	assert.EqualValues(t, 3, row.Value("absent"))
-	assert.EqualValues(t, 1, row.Value("sections"))
+	has(t, row, map[string]any{"finished": false, "absent": 3, "sections": 1})
 }
 
 func TestFailuresAreCountedAndTheFirstIsTold(t *testing.T) {
@@ -166,10 +156,7 @@ func TestFailuresAreCountedAndTheFirstIsTold(t *testing.T) {
 		n++
 		return fmt.Errorf("broken %d", n)
 	}))
-	assert.EqualValues(t, 6, row.Value("failures"))
-	assert.Zero(t, row.Value("sections"))
-	assert.Equal(t, "broken 1", row.Value("first_failure"))
-	assert.True(t, row.Finished())
+	has(t, row, map[string]any{"failures": 6, "sections": 0, "first_failure": "broken 1", "finished": true})
 }
 
 func TestARowThatCantBeginIsAnError(t *testing.T) {
@@ -204,9 +191,7 @@ func TestEveryRoundComesJustAfterTheSerialLimit(t *testing.T) {
 	assert.True(t, row.Complete())
 	serial := measure(t, r, subject(t, "serial-limit"))
 	assert.Equal(t, []float64{1, 1, 1}, serial.Ratios())
-	assert.EqualValues(t, 1000, serial.Value("sections"), "five turns say nothing")
-	assert.EqualValues(t, 1000, serial.Value("sold"), "and all of them sell as well")
-	assert.EqualValues(t, 5, serial.Value("table_clients"))
+	has(t, serial, map[string]any{"sections": 1000, "sold": 1000, "table_clients": 5}) // five turns say nothing
 }
 
 func TestRoundsThatAreCutOffAreLeftOut(t *testing.T) {
@@ -249,9 +234,7 @@ func TestEveryClientTakesSoManyTurnsAndTheProgressSaysHowMany(t *testing.T) {
 		seen = append(seen, before)
 	}
 	row := measure(t, r, subject(t, "gold"))
-	assert.EqualValues(t, 12, row.Value("sections"))
-	assert.EqualValues(t, 12, row.Value("sold"))
-	assert.EqualValues(t, 1.0, row.Value("jain"))
+	has(t, row, map[string]any{"sections": 12, "sold": 12, "jain": 1})
 	assert.Equal(t, ": 0/12 turns", seen[0])
 	assert.Equal(t, ": 11/12 turns", seen[11])
 	assert.Equal(t, ": warming up", r.Progress())
@@ -278,11 +261,9 @@ func TestAHolderFinishesAndReleasesWhenTheRunIsCanceled(t *testing.T) {
 			row, err := r.Measure(ctx, subject)
 			require.NoError(t, err)
 
-			assert.Positive(t, row.Count("sections"))
-			assert.Equal(t, row.Count("sections"), row.Count("sold"))
-			assert.Equal(t, 5-row.Count("sold"), row.Count("left"))
-			assert.EqualValues(t, 1, row.Value("max_holders"))
-			assert.Zero(t, row.Value("failures"), row.Value("first_failure"))
+			n := row.Count("sections")
+			assert.Positive(t, n)
+			has(t, row, map[string]any{"sold": n, "left": 5 - n, "max_holders": 1, "first_failure": nil, "failures": 0})
 			// Canceled between SETNX and PEXPIRE, silver leaves its lock.
 			if subject.Name != "silver" {
 				assert.False(t, redis.Exists(key), "the lock is released")
@@ -323,8 +304,7 @@ func (c *counter) subject() bench.Subject {
 		Open: func(_ context.Context, amount int) (bench.Stock, error) {
 			c.stock.Store(int64(amount))
 			left := func(context.Context) (int64, error) { return c.stock.Load(), nil }
-			return bench.Stock{Take: c.take, Left: left,
-				Close: func() { c.closed.Store(true) }}, nil
+			return bench.Stock{Take: c.take, Left: left, Close: func() { c.closed.Store(true) }}, nil
 		}}
 }
 
@@ -349,13 +329,8 @@ func TestAStockSellsWithoutALockAndCountsWhatItRefusesOrLoses(t *testing.T) {
 	} {
 		store := &counter{compare: compare, meet: meeting(2)}
 		row := measure(t, embedded(t, 2, 1), store.subject())
-		assert.True(t, row.Finished())
-		assert.Equal(t, 2, row.Count("sections"))
-		assert.Equal(t, want.sold, row.Count("sold"))
-		assert.Equal(t, want.left, row.Count("left"))
-		assert.Equal(t, want.retries, row.Count("retries"))
-		assert.Equal(t, want.lost, row.Count("lost_updates"))
-		assert.Nil(t, row.Value("max_holders"), "nobody is inside of anything")
+		has(t, row, map[string]any{"finished": true, "sections": 2, "sold": want.sold, "left": want.left,
+			"retries": want.retries, "lost_updates": want.lost, "max_holders": nil}) // nobody is inside
 		assert.True(t, store.closed.Load())
 	}
 }

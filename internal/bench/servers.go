@@ -50,8 +50,7 @@ const (
 	sweepWithin = 30 * time.Second
 )
 
-// Servers are the Redis nodes of a run, one client each. All keys of a run have
-// one random prefix.
+// Servers are the Redis nodes of a run, one client each. All keys of a run have one random prefix.
 type Servers struct {
 	// Addresses are the servers that the user named, empty when embedded.
 	Addresses []string
@@ -109,9 +108,8 @@ func Embed(n int, config Config) *Servers {
 	return s
 }
 
-// Virtual uses n servers that dial connects to, in a world whose time is not the
-// real one; calls is how many commands they have executed so far. No connection
-// is warmed up, and no key is removed.
+// Virtual uses n servers that dial connects to, in a world whose time is not the real one; calls is
+// how many commands they have executed so far. No connection is warmed up, and no key is removed.
 func Virtual(n int, config Config, dial func(node int) (net.Conn, error),
 	calls func() int64) *Servers {
 	late := config.RTT
@@ -265,8 +263,7 @@ func warm(ctx context.Context, rdb *redis.Client, connections int) error {
 				err = taken[i].Ping(ctx).Err()
 			}
 			if err != nil {
-				return lock.Failed(ctx, fmt.Sprintf("open %d connections to",
-					connections), rdb.Options().Addr, err)
+				return lock.Failed(ctx, fmt.Sprintf("open %d connections to", connections), rdb.Options().Addr, err)
 			}
 			return nil
 		})
@@ -292,11 +289,10 @@ func collectorStaysAway() bool {
 	return os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == ""
 }
 
-// Tidy collects what was left behind so far, so that no row pays for the one
-// before it. Where the collector stays away, it does so until the function that
-// is returned is called: on one CPU it would stand between a command
-// and its reply for milliseconds, and the longest wait of a row would be its
-// work. It comes all the same when the process has grown by as much as garbage.
+// Tidy collects what was left behind so far, so that no row pays for the one before it. Where the
+// collector stays away, it does so until the function that is returned is called: on one CPU it
+// would stand between a command and its reply for milliseconds, and the longest wait of a row would
+// be its work. It comes all the same when the process has grown by as much as garbage.
 func (s *Servers) Tidy() (end func()) {
 	runtime.GC()
 	if len(s.Addresses) == 0 || !collectorStaysAway() {

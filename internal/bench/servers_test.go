@@ -156,8 +156,7 @@ func TestAWrongPasswordIsSaidWithoutIt(t *testing.T) {
 	redis.RequireAuth("right")
 	for password, want := range map[string]string{
 		"": "NOAUTH", "s3cret": "WRONGPASS"} {
-		_, err := bench.Connect(t.Context(), []string{redis.Addr()},
-			bench.Config{Clients: 1, Password: password})
+		_, err := bench.Connect(t.Context(), []string{redis.Addr()}, bench.Config{Clients: 1, Password: password})
 		require.ErrorContains(t, err, `reach the server at "`+redis.Addr())
 		assert.ErrorContains(t, err, want)
 		assert.NotContains(t, err.Error(), "s3cret")

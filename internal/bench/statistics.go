@@ -2,37 +2,27 @@ package bench
 
 import (
 	"math"
+	"slices"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Clock gathers times, three significant digits from a nanosecond to an hour. It is used
-// by one goroutine at a time.
-type Clock struct{ histogram *hdrhistogram.Histogram }
-
-// NewClock makes a clock without times.
-func NewClock() Clock { return Clock{hdrhistogram.New(1, int64(time.Hour), 3)} }
-
-// Record adds a time. Longer than an hour is an hour.
-func (c Clock) Record(took time.Duration) {
-	_ = c.histogram.RecordValue(int64(min(took, time.Hour)))
-}
+// Clock has some times.
+type Clock []time.Duration
 
 // At is the time that so many percent do not exceed, in milliseconds; nil when there is none.
 func (c Clock) At(percent float64) *float64 {
-	if c.histogram.TotalCount() == 0 {
+	if len(c) == 0 {
 		return nil
 	}
-	return new(Milliseconds(time.Duration(c.histogram.ValueAtQuantile(percent))))
+	sorted := slices.Sorted(slices.Values(c))
+	return new(Milliseconds(sorted[int(math.Ceil(percent*float64(len(c))/100))-1]))
 }
 
 // waits are those for the acquisitions.
-func waits(stamps []Stamp) Clock {
-	c := NewClock()
+func waits(stamps []Stamp) (c Clock) {
 	for _, s := range stamps {
 		if s.Asked >= 0 {
-			c.Record(time.Duration(s.Entered - s.Asked))
+			c = append(c, time.Duration(s.Entered-s.Asked))
 		}
 	}
 	return c

@@ -1,7 +1,6 @@
-// Package bench measures locks with the inventory decrement: many clients
-// share a stock, and each of them once acquires the lock, reads the stock,
-// takes one if there is any, and releases. It measures whatever it is given: the
-// rungs, the baselines that it brings along, and anybody's lock.
+// Package bench measures locks with the inventory decrement: many clients share a stock, and each
+// of them once acquires the lock, reads the stock, takes one if there is any, and releases. It
+// measures whatever it is given: the rungs, the baselines that it brings along, and anybody's lock.
 package bench
 
 import (
@@ -75,8 +74,7 @@ type Subject struct {
 	// when that is the same.
 	Lease func(asked time.Duration) time.Duration
 
-	// Poll is the longest pause of a refused client when the run sets none; 0
-	// is for [wukong]'s.
+	// Poll is the longest pause of a refused client when the run sets none; 0 is for [wukong]'s.
 	Poll time.Duration
 }
 

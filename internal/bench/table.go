@@ -3,7 +3,9 @@ package bench
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lockladder/lockladder/internal/terminal"
@@ -63,22 +65,55 @@ func (t Layout) columns(r Row) (shown, leftOut []Figure) {
 // Head is what stands above the rows.
 func (t Layout) Head() string {
 	figures, _ := t.columns(RowOf(nil))
+	return t.heads("rung", figures)
+}
+
+func (t Layout) heads(name string, figures []Figure) string {
 	return t.line("", figures, func(f Figure) string { return f.Column.Top }) +
-		t.line("rung", figures, func(f Figure) string { return f.Column.Head })
+		t.line(name, figures, func(f Figure) string { return f.Column.Head })
 }
 
 // Row is one row. Lines that say what went wrong follow it.
 func (t Layout) Row(r Row) string {
-	name := r.Name()
-	if nodes := r.Count("nodes"); nodes < r.meant {
-		name += fmt.Sprintf(" (%s)", Plural(nodes, "node"))
-	}
 	figures, _ := t.columns(r)
-	text := t.line(name, figures, Figure.show)
+	text := t.line(r.label(), figures, Figure.show)
 	for _, note := range r.notes {
 		text += "  " + strings.Join(terminal.Wrap(note, max(t.Width, 79)-2, 2), "\n  ") + "\n"
 	}
 	return text
+}
+
+// label is the row's name, and on how many nodes it was where the lock is meant for more.
+func (r Row) label() string {
+	if nodes := r.Count("nodes"); nodes < r.meant {
+		return fmt.Sprintf("%s (%s)", r.Name(), Plural(nodes, "node"))
+	}
+	return r.Name()
+}
+
+// Ranked has the rows once more, in the order of the pictures and with what is compared, if
+// there is room for it.
+func (t Layout) Ranked(all []Row) string {
+	rows, most := greatest(all)
+	if t.Name = max(nameWidth, t.Name) + 2; len(locks(rows)) < 2 || t.Width > 0 && t.Width < t.Name+58 {
+		return ""
+	}
+	slices.SortStableFunc(rows, ranked)
+	figures := func(r Row) []Figure {
+		return []Figure{*r.figure("acquisitions_per_second"),
+			{Value: r.extent(Row.serial), Column: Column{"serial", "limit/s", 12, 0}},
+			*r.figure("ratio_to_serial"), *r.figure("range"), *r.figure("wait_ms.max"),
+			{Value: r.extent(longest), Column: Column{"in all", "rounds", 12, 0}}}
+	}
+	text := t.heads("", figures(rows[0]))
+	for i, row := range rows {
+		if i == 0 || row.group() != rows[i-1].group() {
+			text += groups[row.group()] + "\n"
+		}
+		text += t.line("  "+row.label(), figures(row), Figure.show)
+	}
+	return "\n" + terminal.Paragraph("With "+most+", by what you give up with a lock, the fastest first. Serial limit:"+
+		" just before the slowest and the fastest of the rounds.") + "\n" + text
 }
 
 // Legend explains the heads, and names those that there is no room for.
@@ -108,7 +143,7 @@ const NotMeasured = "–"
 
 // These are the digits of some columns.
 const (
-	Brief   = -1 // three in all, and more only before the point
+	Brief   = -1 // three in all, no more than three of them after the point
 	percent = -2 // none, of a share in percent
 )
 
@@ -130,12 +165,11 @@ func Decimal(x *float64, digits int) string {
 		return NotMeasured
 	case digits == percent:
 		return fmt.Sprintf("%.0f", 100**x)
-	case digits == Brief && *x < 9.995:
-		digits = 2
-	case digits == Brief && *x < 99.95:
-		digits = 1
+	case digits == Brief && *x == 0:
+		return "0"
 	case digits == Brief:
-		digits = 0
+		rounded, _ := strconv.ParseFloat(fmt.Sprintf("%.2e", *x), 64)
+		return fmt.Sprintf("%.*f", int(min(3, max(0, 2-math.Floor(math.Log10(rounded))))), rounded)
 	}
 	return fmt.Sprintf("%.*f", digits, *x)
 }

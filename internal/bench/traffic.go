@@ -65,8 +65,7 @@ func sweep(ctx context.Context, rdb *redis.Client, prefix string) error {
 	return nil
 }
 
-// usageWithin bounds a look at what servers have done, which is taken even when
-// the run has ended.
+// usageWithin bounds a look at what servers have done, which is taken even when the run has ended.
 const usageWithin = 10 * time.Second
 
 // Usage is what servers say that they have done.

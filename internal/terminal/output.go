@@ -33,6 +33,13 @@ func Width(w io.Writer) (columns int) {
 	return max(columns, 0)
 }
 
+// Step is a line about what has ended, where Progress shows nothing: w is no terminal.
+func Step(w io.Writer, text string) {
+	if _, is := descriptor(w); !is {
+		fmt.Fprintln(w, text)
+	}
+}
+
 // Progress keeps a line up to date, if w is a terminal, until stop, which returns when it is gone
 // and may be called again. What doesn't fit into 79 columns is cut.
 func Progress(w io.Writer, now func() string) (stop func()) {

@@ -47,6 +47,15 @@ func Refused(log io.Writer, command string, err error) (status int) {
 	return Usage
 }
 
+// Wrong is an error if something is so, and nil otherwise. With cmp.Or, several of them are the
+// first thing that is wrong.
+func Wrong(so bool, format string, args ...any) error {
+	if so {
+		return fmt.Errorf(format, args...)
+	}
+	return nil
+}
+
 // unread is what the flag package says of a value or a name that it can't read.
 var unread = regexp.MustCompile(`^(invalid value .* for flag -(\S+): )parse error$|^flag provided .*: -(\S+)$`)
 

@@ -88,8 +88,7 @@ func (c *checking) answer() {
 	challenge := all[c.challenge-1]
 	missing := challenge.Missing(c.results)
 	if len(missing) == 0 && len(c.failed) == 0 {
-		fmt.Fprintf(c.out, "Challenge %d passed: your lock stands on %s.\n", c.challenge,
-			challenge.Rung)
+		fmt.Fprintf(c.out, "Challenge %d passed: your lock stands on %s.\n", c.challenge, challenge.Rung)
 		if c.challenge < len(all) {
 			fmt.Fprintf(c.out, "The next one: go run ./scenarios/check -challenge %d\n", c.challenge+1)
 		}

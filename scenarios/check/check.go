@@ -139,13 +139,21 @@ func (c *checking) progress(at string) (began time.Time) {
 // hear notes what a scenario has brought.
 func (c *checking) hear(scenario string, results []scenarios.Result, err error) {
 	c.heard = append(c.heard, scenario)
-	c.at.Store(fmt.Sprintf("%d of %d: %s", len(c.heard), c.all(), scenario))
+	at := fmt.Sprintf("%d of %d: %s", len(c.heard), c.all(), scenario)
+	c.at.Store(at)
 	for _, r := range results {
+		if r.Verdict == scenarios.Breaks && c.challenge == 0 {
+			at += ", breaks: " + r.Invariant
+		}
 		r.Event, r.Timeline = protocol.InWords(r.Event), protocol.InWords(r.Timeline)
 		c.results = append(c.results, r)
 	}
 	if err != nil {
 		c.failed = append(c.failed, protocol.InWords(terminal.Keys(fmt.Sprintf("%s: %v", scenario, err))))
+		at += ", no verdict"
+	}
+	if !c.json {
+		terminal.Step(c.log, at)
 	}
 }
 
@@ -155,8 +163,7 @@ func (c *checking) report(took time.Duration) int {
 	order := map[string]int{}
 	for i, s := range scenarios.Catalogue {
 		order[s.Name] = i
-		if !slices.Contains(c.heard, s.Name) &&
-			(c.only == nil || slices.Contains(c.only, s.Name)) {
+		if !slices.Contains(c.heard, s.Name) && (c.only == nil || slices.Contains(c.only, s.Name)) {
 			c.failed = append(c.failed, s.Name+": it was not run to its end")
 		}
 	}

@@ -56,8 +56,7 @@ func TestEveryRungBreaksTheSameThroughTheProtocol(t *testing.T) {
 			})
 			flaws := declared(t, r.Name, virtual)
 			run := func(more ...string) (scenarios.Report, *scenarios.Grade) {
-				return checked(t, check, append(more, "-flaws", flaws, "--", check,
-					"-serve", r.Name)...)
+				return checked(t, check, append(more, "-flaws", flaws, "--", check, "-serve", r.Name)...)
 			}
 			report, grade := run()
 			require.NotEmpty(t, report)
@@ -93,8 +92,7 @@ func declared(t *testing.T, rung string, virtual scenarios.Report) (file string)
 
 // checked runs the command and returns its results, and the grade if it ran all scenarios.
 func checked(t *testing.T, check string, args ...string) (scenarios.Report, *scenarios.Grade) {
-	cmd := exec.CommandContext(t.Context(), check,
-		append([]string{"-redis", servers.Auto, "-json"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), check, append([]string{"-redis", servers.Auto, "-json"}, args...)...)
 	var diagnosis bytes.Buffer
 	cmd.Stderr = &diagnosis
 	out, err := cmd.Output()

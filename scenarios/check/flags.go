@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -41,8 +40,7 @@ func parse(args []string, out io.Writer) (o orders, err error) {
 	flags.StringVar(&o.redis, "redis", "", `"auto" starts Redis servers, and`+
 		" `host:port`, or redis://user:password@host:port, uses somebody's; several"+
 		" are separated by commas")
-	flags.StringVar(&o.run, "run", "", "only the scenarios whose names match this"+
-		" regular `expression`")
+	flags.StringVar(&o.run, "run", "", "only the scenarios whose names match this regular `expression`")
 	flags.StringVar(&o.flaws, "flaws", "", "a `file` with what the lock is known to"+
 		` break, "scenario: invariant" a line, with "sometimes" before what breaks in`+
 		" some runs only; # begins a comment")
@@ -70,15 +68,12 @@ func parse(args []string, out io.Writer) (o orders, err error) {
 	if err := o.chooses(given); err != nil || o.challenge > 0 && len(o.program) == 0 {
 		return o, err
 	}
-	if len(o.program) == 0 {
-		return o, errors.New("name the program behind the flags, for example: check" +
-			" -redis auto -- python3 mylock.py")
-	}
-	if o.redis == "" {
-		return o, errors.New("-redis is missing: -redis auto starts servers")
-	}
-	if o.atOnce < 1 {
-		return o, fmt.Errorf("-parallel %d: one scenario is the least", o.atOnce)
+	if err := cmp.Or(
+		terminal.Wrong(len(o.program) == 0, "name the program behind the flags, for example: check -redis auto -- python3"+
+			" mylock.py"),
+		terminal.Wrong(o.redis == "", "-redis is missing: -redis auto starts servers"),
+		terminal.Wrong(o.atOnce < 1, "-parallel %d: one scenario is the least", o.atOnce)); err != nil {
+		return o, err
 	}
 	if o.html != "" {
 		if err := recording.Replace(o.html, nil); err != nil {
@@ -115,20 +110,20 @@ func parse(args []string, out io.Writer) (o orders, err error) {
 // chooses is the challenge that is asked for, if its flags are given. Its errors are one line.
 func (o *orders) chooses(given map[string]bool) error {
 	all := scenarios.Challenges()
-	switch {
-	case given["hint"] && !given["challenge"]:
-		return errors.New("-hint is one of a challenge, for example: -challenge 1 -hint 1")
-	case given["hint"] && (o.hint < 1 || o.hint > 3):
-		return fmt.Errorf("-hint %d: the hints are 1, 2 and 3", o.hint)
-	case !given["challenge"]:
-		return nil
-	case o.challenge < 1 || o.challenge > len(all):
-		return fmt.Errorf("-challenge %d: the challenges are 1 to %d", o.challenge, len(all))
-	case o.run != "" || o.flaws != "" || o.json:
-		return errors.New("-challenge chooses the scenarios, and prints for a person: leave out" +
-			" -run, -flaws and -json")
+	err := cmp.Or(
+		terminal.Wrong(given["hint"] && !given["challenge"], "-hint is one of a challenge, for example: -challenge 1 -hint 1"),
+		terminal.Wrong(given["hint"] && (o.hint < 1 || o.hint > 3), "-hint %d: the hints are 1, 2 and 3", o.hint))
+	if err != nil || !given["challenge"] {
+		return err
 	}
-	o.only = all[o.challenge-1].Scenarios
-	o.redis = cmp.Or(o.redis, "auto")
-	return nil
+	err = cmp.Or(
+		terminal.Wrong(o.challenge < 1 || o.challenge > len(all), "-challenge %d: the challenges are 1 to %d", o.challenge,
+			len(all)),
+		terminal.Wrong(o.run != "" || o.flaws != "" || o.json, "-challenge chooses the scenarios, and prints for a person:"+
+			" leave out -run, -flaws and -json"))
+	if err == nil {
+		o.only = all[o.challenge-1].Scenarios
+		o.redis = cmp.Or(o.redis, "auto")
+	}
+	return err
 }

@@ -8,9 +8,8 @@
 // when exactly what is declared with -flaws breaks, 1 when something else does, 2 when the flags,
 // the program or the servers are at fault, and 130 after an interrupt.
 //
-// With -serve it is such a program itself: a rung of the ladder behind the protocol.
-// The scenarios give it the same verdicts as without the protocol, which is what the
-// protocol is tested by.
+// With -serve it is such a program itself: a rung of the ladder behind the protocol. The scenarios
+// give it the same verdicts as without the protocol, which is what the protocol is tested by.
 package main
 
 import (

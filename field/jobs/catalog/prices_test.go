@@ -52,10 +52,10 @@ func BenchmarkPriceList(b *testing.B) {
 	for _, rung := range all {
 		b.Run("lock="+strings.ReplaceAll(rung.Name, "/", "."), func(b *testing.B) {
 			s := open(b, *onRedis, rung.Nodes, bench.Config{Clients: *clients, RTT: *rtt})
-			v := newVisits()
+			v := &visits{}
 			var times []float64
 			for b.Loop() {
-				than := newVisits()
+				than := &visits{}
 				play(b, s, usual, than, *clients, *writes)
 				before := v.took
 				play(b, s, rung, v, *clients, *writes)
@@ -78,12 +78,12 @@ func open(t testing.TB, asked string, nodes int, config bench.Config) *bench.Ser
 func TestBehindEveryLockTheListStaysWhole(t *testing.T) {
 	s := open(t, "", 5, bench.Config{Clients: 20})
 	for _, rung := range append(ladder.Rungs, ladder.Rung{Name: byScript, Nodes: 1}) {
-		v := newVisits()
+		v := &visits{}
 		play(t, s, rung, v, 20, 20)
 		assert.Zero(t, v.half, rung.Name)
 		assert.Zero(t, v.lost, rung.Name)
 	}
-	v := newVisits()
+	v := &visits{}
 	play(t, s, ladder.Rung{Name: noLock, Nodes: 1}, v, 40, 100)
 	assert.NotZero(t, v.lost, noLock)
 }
@@ -140,8 +140,6 @@ type visits struct {
 	failed         error       // the first
 }
 
-func newVisits() *visits { return &visits{reads: bench.NewClock(), changes: bench.NewClock()} }
-
 // play adds one round of a lock: so many clients, of which so many of a hundred change the
 // prices. It takes two minutes at most.
 func play(t testing.TB, s *bench.Servers, rung ladder.Rung, v *visits, clients, writes int) {
@@ -192,17 +190,17 @@ func (v *visits) run(ctx context.Context, doors []door, writes int) {
 
 // visit is one client's, and counts it.
 func (v *visits) visit(ctx context.Context, d door, changes bool, began time.Time) {
-	half, clock := false, v.reads
+	half, clock := false, &v.reads
 	var err error
 	if changes {
-		clock, err = v.changes, d.change(ctx)
+		clock, err = &v.changes, d.change(ctx)
 	} else {
 		half, err = d.read(ctx)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.failed = cmp.Or(v.failed, err)
-	clock.Record(time.Since(began))
+	*clock = append(*clock, time.Since(began))
 	if half {
 		v.half++
 	}

@@ -3,6 +3,7 @@
 package command
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -43,8 +44,7 @@ func (c Command) Main() {
 	// A reader that goes away must end the run, not the process, because the run
 	// removes its keys from the servers at its end.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(),
-		os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop) // a second signal ends the process
 	os.Exit(c.Run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -91,32 +91,44 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 	}
 	o.run.Subjects = append(o.run.Subjects, late...)
 
-	out := &page{w: stdout, quiet: o.alone()}
+	o.out = bufio.NewWriter(stdout)
+	if o.alone() { // only JSON is wanted
+		o.out.Reset(io.Discard)
+	}
 	report := &o.report
 	report.Schema, report.Env = 2, o.environment(ctx)
-	out.text(o.plan.Header + terminal.Paragraph(where(report.Env, o.started())) + "\n")
-	report.Rows, err = o.tables(ctx, out, stderr)
+	o.print(o.plan.Header + terminal.Paragraph(where(report.Env, o.started())) + "\n")
+	report.Rows, err = o.tables(ctx, stderr)
 	report.Env.Interrupted = errors.Is(err, bench.ErrInterrupted)
 	if err != nil && !report.Env.Interrupted {
-		return errors.Join(err, out.err)
+		return errors.Join(err, o.out.Flush())
 	}
-	out.text("\n" + o.plan.Layout.Legend() + o.notMeasured() + o.findings())
-	if o.alone() && out.err == nil {
-		out.err = report.Write(stdout)
+	o.print("\n" + o.plan.Layout.Legend() + o.notMeasured() + o.plan.Layout.Ranked(report.Rows) + o.findings())
+	if failed := o.out.Flush(); failed != nil {
+		err = errors.Join(err, failed)
+	} else if o.alone() {
+		err = errors.Join(err, report.Write(stdout))
 	}
-	err = errors.Join(err, out.err)
 	for _, output := range files {
-		if err != nil {
+		// A page says that it is of a part of the run. JSON may be what later runs are compared with.
+		part := report.Env.Interrupted && len(report.Rows) > 0 && output.flag == "html"
+		if err != nil && !part {
 			err = fmt.Errorf("%w; %s is not written", err, output.file)
 			continue
 		}
-		if err = recording.Replace(output.file, func(w io.Writer) error {
-			return output.write(*report, w)
-		}); err == nil {
-			out.text("\nwrote " + output.file + "\n")
+		failed := recording.Replace(output.file, func(w io.Writer) error { return output.write(*report, w) })
+		if failed == nil {
+			o.print("\nwrote " + output.file + map[bool]string{true: ", with what was measured"}[part] + "\n")
 		}
+		err = errors.Join(err, failed)
 	}
 	return err
+}
+
+// print shows a text at once. Nothing follows what can't be shown.
+func (o *options) print(text string) {
+	o.out.WriteString(text)
+	o.out.Flush()
 }
 
 // findings are what the rows say, last, where a reader looks first.
@@ -138,15 +150,14 @@ func (o *options) findings() (text string) {
 
 // tables measures the rows of one table after the other. Ended by ctx, it says
 // where. An interrupt that comes when the last row is complete interrupts nothing.
-func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
-	measured []bench.Row, err error) {
+func (o *options) tables(ctx context.Context, stderr io.Writer) (measured []bench.Row, err error) {
 	n, of := 0, len(o.run.Subjects)*len(o.plan.Tables)
 	for i, table := range o.plan.Tables {
 		table.Servers = o.servers
 		if i > 0 {
-			out.text("\n")
+			o.print("\n")
 		}
-		out.text(table.Title + o.plan.Layout.Head())
+		o.print(table.Title + o.plan.Layout.Head())
 		for _, subject := range o.run.Subjects {
 			n++
 			if ctx.Err() != nil {
@@ -159,12 +170,12 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 			stop()
 			if err == nil {
 				measured = append(measured, row)
-				out.text(o.plan.Layout.Row(row))
+				o.print(o.plan.Layout.Row(row))
 			}
 			if ctx.Err() != nil && (err != nil || !row.Complete()) {
 				return measured, fmt.Errorf("%w in row %d of %d", bench.ErrInterrupted, n, of)
 			}
-			if err = errors.Join(err, out.err); err != nil {
+			if err = errors.Join(err, o.out.Flush()); err != nil {
 				return measured, err
 			}
 		}

@@ -62,7 +62,7 @@ func where(env bench.Env, started bool) string {
 			server += " at " + strings.Join(env.Addresses, ", ")
 		}
 	}
-	machine := fmt.Sprintf("%d CPUs", env.CPUs)
+	machine := bench.Plural(env.CPUs, "CPU")
 	if env.CPU != nil {
 		machine += " (" + *env.CPU + ")"
 	}

@@ -1,7 +1,8 @@
 package command
 
 import (
-	"errors"
+	"bufio"
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -25,6 +26,7 @@ type options struct {
 	servers    *bench.Servers
 	json, html string
 	report     bench.Report
+	out        *bufio.Writer // standard output
 }
 
 // started says whether servers are started for the run.
@@ -45,8 +47,7 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 		strings.Join(bench.Names(o.job.Subjects(c.Locks)), ", "))
 	flags.StringVar(&o.json, "json", "", "also write the figures to this `file`; "+
 		"with - they alone go to standard output")
-	flags.StringVar(&o.html, "html", "",
-		"also write them as a page with charts to this `file`")
+	flags.StringVar(&o.html, "html", "", "also write them as a page with charts to this `file`")
 	programs := new(bool)
 	if c.Programs != nil {
 		programs = flags.Bool("programs", false, "also measures locks of other languages, "+
@@ -85,7 +86,10 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 	for _, subject := range o.run.Subjects {
 		o.plan.Layout.Name = max(o.plan.Layout.Name, len(subject.Name))
 	}
-	return o, o.checkOutputs()
+	return o, cmp.Or(
+		terminal.Wrong(o.run.Given["html"] && o.html == "", "-html needs the name of a file"),
+		terminal.Wrong(o.run.Given["json"] && o.json == "", "-json needs the name of a file"),
+		terminal.Wrong(o.html == "-", "-html needs the name of a file: only -json can go to standard output"))
 }
 
 // output is a file that a run can be written to, "" for none.
@@ -96,20 +100,6 @@ type output struct {
 
 func (o *options) outputs() []output {
 	return []output{{"html", o.html, bench.WritePage}, {"json", o.json, bench.Report.Write}}
-}
-
-// checkOutputs says what is wrong with them. Only the JSON can go to standard output.
-func (o *options) checkOutputs() error {
-	for _, output := range o.outputs() {
-		switch {
-		case o.run.Given[output.flag] && output.file == "":
-			return fmt.Errorf("-%s needs the name of a file", output.flag)
-		case output.file == "-" && output.flag != "json":
-			return fmt.Errorf("-%s needs the name of a file: only -json can go to"+
-				" standard output", output.flag)
-		}
-	}
-	return nil
 }
 
 // choose sets the subjects. Those that the servers or the settings don't allow are
@@ -134,16 +124,14 @@ func split(list string) ([]string, error) {
 	var found []string
 	for address := range strings.SplitSeq(list, ",") {
 		address = strings.TrimSpace(address)
-		if strings.Contains(address, "@") || strings.Contains(address, "://") {
-			return nil, errors.New("-redis is host:port or auto: no URL, and no password")
-		}
 		host, port, err := net.SplitHostPort(address)
-		if err != nil || host == "" || port == "" {
-			return nil, fmt.Errorf("-redis %q is neither host:port nor auto", address)
-		}
-		if slices.Contains(found, address) {
-			return nil, fmt.Errorf("-redis names %s twice, a lock on several "+
-				"nodes needs different ones", address)
+		if err := cmp.Or(
+			terminal.Wrong(strings.Contains(address, "@") || strings.Contains(address, "://"),
+				"-redis is host:port or auto: no URL, and no password"),
+			terminal.Wrong(err != nil || host == "" || port == "", "-redis %q is neither host:port nor auto", address),
+			terminal.Wrong(slices.Contains(found, address), "-redis names %s twice, a lock on several nodes needs different"+
+				" ones", address)); err != nil {
+			return nil, err
 		}
 		found = append(found, address)
 	}

@@ -55,11 +55,9 @@ func needs(*Generator) string {
 		if job.After > 0 {
 			all = fmt.Sprintf("as in %d, and ", job.After)
 		}
-		fmt.Fprintf(&b, "%d. %s: %s`%s`", i+1, job.Name, all,
-			strings.Join(job.Needs, "`, `"))
+		fmt.Fprintf(&b, "%d. %s: %s`%s`", i+1, job.Name, all, strings.Join(job.Needs, "`, `"))
 		if job.Token {
-			b.WriteString(", and `" + token + "`, which arises only where a lock has" +
-				" a token: here it must")
+			b.WriteString(", and `" + token + "`, which arises only where a lock has a token: here it must")
 		}
 		b.WriteString(".\n")
 	}
@@ -128,8 +126,7 @@ func (g *Generator) cost(name string) *bench.Row {
 // Fits says whether a lock holds all that a job needs. It doesn't hold an invariant
 // of a feature that it doesn't offer, nor one that can't be tested on its servers.
 func (c Candidate) Fits(job Job) bool {
-	if job.Token && c.Verdicts[token] != scenarios.Holds ||
-		job.After > 0 && !c.Fits(Jobs[job.After-1]) {
+	if job.Token && c.Verdicts[token] != scenarios.Holds || job.After > 0 && !c.Fits(Jobs[job.After-1]) {
 		return false
 	}
 	for _, need := range job.Needs {
@@ -198,11 +195,11 @@ func (g *Generator) costs() string {
 	})
 	return tableOf(1, []column[bench.Row]{
 		{"lock", bench.Row.Name},
-		{"times serial", decimal("ratio_to_serial", 3)},
+		{"times serial", decimal("ratio_to_serial", bench.Brief)},
 		{"range", bench.Row.Range},
-		{"acquisitions/s", decimal("acquisitions_per_second", 0)},
-		{"wait p50 ms", decimal("wait_ms.p50", 0)},
-		{"wait max ms", decimal("wait_ms.max", 0)},
+		{"acquisitions/s", decimal("acquisitions_per_second", bench.Brief)},
+		{"wait p50 ms", decimal("wait_ms.p50", bench.Brief)},
+		{"wait max ms", decimal("wait_ms.max", bench.Brief)},
 		{"in order", decimal("in_order", 2)},
 		{"left", decimal("left", 0)},
 		{"retries", decimal("retries", 0)},
@@ -214,7 +211,7 @@ func (g *Generator) where() string {
 	env, rows := g.run.Env, g.run.Rows
 	rounds := func(a, b bench.Row) int { return cmp.Compare(len(a.Rounds), len(b.Rounds)) }
 	return fmt.Sprintf("%d clients at one instant, %d to %d rounds of each row; Redis %s, %s %s/%s,"+
-		" %v CPUs (%s), commit %s.\n", rows[0].Count("table_clients"),
+		" %s (%s), commit %s.\n", rows[0].Count("table_clients"),
 		len(slices.MinFunc(rows, rounds).Rounds), len(slices.MaxFunc(rows, rounds).Rounds),
-		*env.ServerVersion, env.Go, env.OS, env.Arch, env.CPUs, *env.CPU, *env.Commit)
+		*env.ServerVersion, env.Go, env.OS, env.Arch, bench.Plural(env.CPUs, "CPU"), *env.CPU, *env.Commit)
 }

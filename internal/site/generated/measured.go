@@ -35,12 +35,12 @@ func measuredIn(file string, clients int) func(*Generator, string) (string, erro
 func measuredTable(r bench.Report, clients int) string {
 	return tableOf(1, []column[bench.Row]{
 		{"lock", bench.Row.Name},
-		{"times serial", decimal("ratio_to_serial", 3)},
+		{"times serial", decimal("ratio_to_serial", bench.Brief)},
 		{"range", bench.Row.Range},
-		{"acquisitions/s", decimal("acquisitions_per_second", 0)},
-		{"wait p50, ms", decimal("wait_ms.p50", 1)},
-		{"longest wait, ms", decimal("wait_ms.max", 0)},
-		{"commands a section", decimal("commands_per_section", 1)},
+		{"acquisitions/s", decimal("acquisitions_per_second", bench.Brief)},
+		{"wait p50, ms", decimal("wait_ms.p50", bench.Brief)},
+		{"longest wait, ms", decimal("wait_ms.max", bench.Brief)},
+		{"commands a section", decimal("commands_per_section", bench.Brief)},
 		{"pause", pause},
 		{"lost updates", func(row bench.Row) string {
 			if !row.Wrong() {
@@ -76,14 +76,14 @@ func (g *Generator) distance(string) (string, error) {
 	})
 	return tableOf(1, []column[bench.Row]{
 		{"lock", bench.Row.Name},
-		{"times serial", decimal("ratio_to_serial", 2)},
-		{"work a section, µs", func(row bench.Row) string { return fmt.Sprintf("%.0f", work(row)) }},
+		{"times serial", decimal("ratio_to_serial", bench.Brief)},
+		{"work a section, µs", func(row bench.Row) string { return bench.Decimal(new(work(row)), bench.Brief) }},
 		{"processor busy, %", func(row bench.Row) string {
 			busy := work(row) * *row.Number("acquisitions_per_second") / 1e4
 			return fmt.Sprintf("%.0f", min(busy, 100))
 		}},
-		{"commands a section", decimal("commands_per_section", 1)},
-		{"executed, with scripts", decimal("calls_per_section", 1)},
+		{"commands a section", decimal("commands_per_section", bench.Brief)},
+		{"executed, with scripts", decimal("calls_per_section", bench.Brief)},
 	}, rows), err
 }
 
@@ -112,7 +112,7 @@ func (g *Generator) prices(string) (string, error) {
 		free += longestPause / 2 / float64(k)
 	}
 	sections := measuredClients * work(serial)
-	ms := func(x float64) string { return fmt.Sprintf("%.3f", x/1000) }
+	ms := func(x float64) string { return bench.Decimal(new(x/1000), bench.Brief) }
 	return Table(2, []string{"what", "from", "ms"}, [][]string{
 		{"a round trip", "the serial limit's work ÷ its commands", ms(trip)},
 		{"a round trip with a script", "*lua-decrement*, which is one", ms(work(rows["lua-decrement"]))},
