@@ -164,7 +164,18 @@
         });
         key('PageUp');
         if (shown() !== slides.length - 2) { wrong.push('PageUp does not go back'); }
-        if (/3-gold/.test(location) && !all('.player[data-seen]').length) { wrong.push('Page Down plays no run'); }
+        for (const what of /3-gold/.test(location) ? [':scope > details + details', ':scope > .player'] : []) {
+          const slide = slides.findLast(s => s.querySelector(what)), asks = all(':scope > :is(details, .player):not(.player + *)', slide);
+          for (let keys = 0; slide.hidden && keys < 40; keys++) { key('PageUp'); }
+          asks.forEach(e => { e.removeAttribute('open'); delete e.dataset.seen; e.querySelector('[aria-label="to the beginning"]')?.click(); });
+          for (const e of asks) {
+            key('PageDown');
+            await until(() => e.open || e.dataset.at > 0);
+            if (!e.open && !(e.dataset.at > 0)) { wrong.push('Page Down neither answers nor plays'); }
+          }
+          const at = slide.querySelector('.player [type=range]');
+          if (at && (key('PageDown'), at.value !== at.max)) { wrong.push('Page Down does not show the end'); }
+        }
       } },
 
     { name: 'slides lead on, back and out, keep their place in another size, and divide code', pages: ['/docs/3-gold.md'],

@@ -307,13 +307,14 @@
       resized = setTimeout(function () { location.replace('?slides&block=' + slides[shown].querySelector('[data-block]').dataset.block + location.hash); }, 300);
     });
   }
-  // reveals answers the next question of a slide, or plays its run, before a clicker turns it.
+  // reveals answers the next question of a slide, or plays its run and then shows its end, before a clicker turns it.
   function reveals(slide) {
-    var next = Array.from(slide.querySelectorAll('details:not([open]), .player')).find(function (e) {
-      return !('seen' in e.dataset) && e.offsetParent && (e.matches('.player') || /\?\s*$/.test(e.firstElementChild.textContent));
+    var next = Array.from(slide.querySelectorAll(':scope > :is(details:not([open]), .player)')).find(function (e) {
+      var at = e.querySelector('[type=range]');
+      return 'seen' in e.dataset ? e.matches('.player') && at.value !== at.max : e.matches('.player') || /\?\s*$/.test(e.firstElementChild.textContent);
     });
-    if (next) { next.dataset.seen = ''; next.querySelector(':scope > summary, [aria-label^=play]').click(); }
-    return next;
+    if (next) { next.querySelector(':scope > summary, [aria-label="' + ('seen' in next.dataset ? 'to the end' : 'play or pause') + '"]').click(); }
+    return next && !(next.dataset.seen = '');
   }
   // leave shows the whole page, at what the slide shows.
   function leave() {
@@ -330,8 +331,7 @@
     if (!on && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) { return; }
     if (!lockladder.scrolls(target)) { on = on || { ArrowRight: 1, ArrowLeft: -1 }[e.key]; }
     if (e.key === ' ' && !/^(BUTTON|A|SUMMARY)$/.test(target.tagName)) { on = e.shiftKey ? -1 : 1; }
-    if (on && !(e.key === 'PageDown' && reveals(slides[shown]))) { show(shown + on); }
-    if (on) { e.preventDefault(); }
+    if (on) { e.preventDefault(); if (e.key !== 'PageDown' || !reveals(slides[shown])) { show(shown + on); } }
     if (e.key === '.' || e.key === 'b') { root.toggleAttribute('data-black'); }
   });
   window.addEventListener('load', function () { // a player is drawn where it can be measured
