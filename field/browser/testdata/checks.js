@@ -97,8 +97,9 @@
       } },
 
     { name: 'slides fit the screen and are turned by keys', pages: ['/docs/0-before.md?slides', '/docs/3-gold.md?slides',
-      '/docs/7-fenced.md?slides', '/docs/8-redlock.md?slides', '/docs/notify.md?slides', '/docs/glossary.md?slides'],
-      sizes: [[1280, 720], [1920, 1080]], check: async wrong => {
+      '/docs/6-watchdog.md?slides', '/docs/7-fenced.md?slides', '/docs/8-redlock.md?slides', '/docs/notify.md?slides', '/docs/glossary.md?slides',
+      '/docs/benchmark.md?slides'], sizes: [[1280, 720], [1920, 1080]], check: async wrong => {
+        await until(() => document.querySelector('main > section')); // after its pictures
         const slides = all('main > section'), shown = () => slides.findIndex(s => !s.hidden);
         const count = document.querySelector('.slides'), title = document.title.split(/: | · /)[0];
         const sizes = { text: new Set(), code: new Set() }, seen = e => e.checkVisibility() && e.textContent.trim();
@@ -115,30 +116,31 @@
           }
           if (shown() !== n) { wrong.push('a key turns to ' + shown() + ', not ' + n); break; }
           fits(n, '');
-          all(':scope > :is(p:not(h1 + p, :has(img)), ul, ol)', slides[n]).filter(seen).forEach(e => sizes.text.add(size(e)));
-          all('pre, .panes td', slides[n]).filter(seen).forEach(e => sizes.code.add(size(e)));
-          const text = all(':scope > :is(p:not(h1 + p, :has(img)), ul, ol)', slides[n]).map(e => e.innerText).join(' ');
-          if (text.split(/\s+/).length > 75) { wrong.push(`slide ${n + 1} is a wall: ${text}`); }
-          const alone = slides[n].querySelector(':scope > :is(.player, p:has(img))');
-          if (alone && alone.parentNode.querySelectorAll(':scope > :not(h1, h2, h3, .way, .player + details)').length > 1) {
-            wrong.push(`slide ${n + 1} has more than a picture or a run`);
+          all(':scope > :is(p:not(h1 + p, .picture), ul, ol)', slides[n]).filter(seen).forEach(e => sizes.text.add(size(e)));
+          all('pre', slides[n]).filter(seen).forEach(e => sizes.code.add(size(e)));
+          const text = all(':scope > :is(p:not(h1 + p, .picture, .tried), ul, ol)', slides[n]).map(e => e.innerText).join(' ');
+          if (text.split(/\s+/).length > 90) { wrong.push(`slide ${n + 1} is a wall: ${text}`); }
+          const alone = slides[n].querySelector(':scope > :is(.player, .picture)');
+          if (alone && (text.split(/\s+/).length > 32 || slides[n].querySelector(':scope > :is(details:not(.player + *), .copied, pre, table)'))) {
+            wrong.push(`slide ${n + 1} has more than a picture or a run, and a sentence`);
           }
-          const svg = alone?.querySelector('img');
-          if (svg && 16.9 * Math.min(svg.width / svg.naturalWidth, svg.height / svg.naturalHeight) < 0.022 * innerHeight) {
-            wrong.push(`slide ${n + 1} has a small picture`); // its letters are 16.9 pixels high
-          }
+          const svg = alone?.querySelector('img, svg'), letters = svg && (svg.matches('img') ? // 16.9 pixels high in it
+            16.9 * Math.min(svg.width / svg.naturalWidth, svg.height / svg.naturalHeight) : 16 * svg.getScreenCTM().a);
+          if (letters < 0.022 * innerHeight) { wrong.push(`slide ${n + 1} has a small picture: ${letters}`); }
           if (alone?.matches('.player')) {
             await wait(60);
             if (alone.querySelector('.pane')?.scrollTop === 0) { wrong.push('the run begins at the imports'); }
           }
           const heads = slides.map(s => s.querySelector('h1, h2, h3').firstChild.data), head = slides[n].querySelector('h1, h2, h3');
           if (heads.indexOf(heads[n]) < n && !/ of \d+$/.test(head.innerText)) { wrong.push(`slide ${n + 1} continues nothing`); }
-          all('pre:not(.unified), .panes', slides[n]).filter(seen).forEach(e => {
-            const first = (e.querySelector('.again, tr + tr .is') || e).textContent.split('\n')[0];
+          all('pre', slides[n]).filter(seen).forEach(e => {
+            const first = e.textContent.slice(e.matches('.unified')).split('\n')[0];
             if (/^\s+\S/.test(first) && !e.dataset.again) { wrong.push(`slide ${n + 1} doesn't say what it continues: ${first}`); }
           });
-          const small = all('p, li, td, .pane code', slides[n]).find(e => e.offsetParent && e.textContent.trim() &&
-            parseFloat(getComputedStyle(e).fontSize) * e.currentCSSZoom < (e.closest('.panes, .pane') ? 0.022 : 0.03) * innerHeight - 0.1 &&
+          const low = Math.max(...all(':scope > *', slides[n]).filter(seen).map(bottom)) / count.getBoundingClientRect().top;
+          if (low < 0.3 && n) { wrong.push(`slide ${n + 1} is nearly empty: ${low}`); }
+          const small = all('p, li, td, pre, .pane code', slides[n]).find(e => e.offsetParent && e.textContent.trim() &&
+            parseFloat(getComputedStyle(e).fontSize) * e.currentCSSZoom < (e.closest('pre, .pane') ? 0.022 : 0.03) * innerHeight - 0.1 &&
             !e.closest('.player p, details'));
           if (small) { wrong.push(`slide ${n + 1} has small letters: ${small.textContent}`); }
           if (slides[n].innerText.split(/\s+/).length < 14 && !slides[n].querySelector('img, pre, table')) {
@@ -152,10 +154,28 @@
           if (!count.textContent.includes(title) || !count.textContent.includes(`${n + 1} of ${slides.length}`) ||
               !location.search.endsWith('=' + (n + 1))) { wrong.push(count.textContent); }
         }
-        if (sizes.text.size > 2 || sizes.code.size > 2) { wrong.push('sizes: ' + [...sizes.text] + '; ' + [...sizes.code]); }
+        if (!/^Next: /.test(slides.at(-1).querySelector('.next')?.innerText)) { wrong.push('the last slide leads nowhere'); }
+        if (sizes.text.size > 1 || sizes.code.size > 2) { wrong.push('sizes: ' + [...sizes.text] + '; ' + [...sizes.code]); }
+        const changes = (pre, edge) => pre ? edge.exec(pre.textContent)[0].split('\n').filter(line => line).length : 0;
+        all('pre.unified').forEach((pre, n, parts) => {
+          const before = parts[n - 1]?.dataset.block === pre.dataset.block && parts[n - 1];
+          const left = changes(before, /(\n[+-].*)*$/), right = changes(pre, /^([+-].*\n)*/);
+          if (left && right && left + right < 10) { wrong.push('a change is torn before ' + pre.textContent); }
+        });
         key('PageUp');
         if (shown() !== slides.length - 2) { wrong.push('PageUp does not go back'); }
-        if (/3-gold/.test(location) && !all('.player[data-seen]').length) { wrong.push('Page Down plays no run'); }
+        for (const what of /3-gold/.test(location) ? [':scope > details + details', ':scope > .player'] : []) {
+          const slide = slides.findLast(s => s.querySelector(what)), asks = all(':scope > :is(details, .player):not(.player + *)', slide);
+          for (let keys = 0; slide.hidden && keys < 40; keys++) { key('PageUp'); }
+          asks.forEach(e => { e.removeAttribute('open'); delete e.dataset.seen; e.querySelector('[aria-label="to the beginning"]')?.click(); });
+          for (const e of asks) {
+            key('PageDown');
+            await until(() => e.open || e.dataset.at > 0);
+            if (!e.open && !(e.dataset.at > 0)) { wrong.push('Page Down neither answers nor plays'); }
+          }
+          const at = slide.querySelector('.player [type=range]');
+          if (at && (key('PageDown'), at.value !== at.max)) { wrong.push('Page Down does not show the end'); }
+        }
       } },
 
     { name: 'slides lead on, back and out, keep their place in another size, and divide code', pages: ['/docs/3-gold.md'],

@@ -4,11 +4,12 @@
   var root = document.documentElement, main = document.querySelector('main');
   var help = document.getElementById('help'), keys = document.getElementById('keys');
   var query = new URLSearchParams(location.search);
-  var slides, shown = 0, bar, count, room, resized;
-  var BIG = '.copied, .panes, pre, table, .player, .game, :has(> img)'; // what isn't text
-  var LONG = 60; // words of running text
+  var slides, shown = 0, bar, count, room, gap, resized;
+  var BIG = '.copied, pre, table, .player, .game, .picture'; // what isn't text
+  var LONG = 76, BEFORE = 'previousElementSibling', AFTER = 'nextElementSibling'; // words of running text
 
   function words(block) { return block.textContent.trim().split(/\s+/).length; }
+  function wide(block) { return block.scrollWidth > block.clientWidth + 1; }
   // cheapest divides n things into the parts that cost least, and returns where they begin.
   function cheapest(n, cost) {
     var best = [0], from = [], begins = [];
@@ -23,52 +24,81 @@
     return begins;
   }
 
+  // parts divides n things so that few parts, which are nearly full, end where a cut is cheap.
+  function parts(n, full, price) {
+    return cheapest(n, function (i, j) {
+      var much = full(i, j);
+      return much > 1 && j > i + 1 ? Infinity : 10 + 20 * Math.pow(1 - much, 2) + (i && price(i));
+    });
+  }
+
+  // columns draws a benchmark's picture, which is high, again: its first group, the scale and what it
+  // says on the left, its other groups on the right.
+  function columns(img) {
+    return fetch(img.src).then(function (got) { return got.text(); }).then(function (text) {
+      var high = Number(/height="(\d+)/.exec(text)[1]), low = Number(/\dV([\d.]+)/.exec(text)[1]);
+      var next = Array.from(text.matchAll(/y="([\d.]+)" dy="-20"/g))[1][1] - 41, left = next - 67;
+      function part(x, y, from, to, wide, high) { // of the picture, at a place
+        return ['<svg x="', x, '" y="', y, '" width="', wide || 592, '" height="', high || to - from, '" viewBox="4 ', from, ' 592 ',
+          to - from, '">', text.slice(text.indexOf('<style'))].join('');
+      }
+      img.insertAdjacentHTML('beforebegin', '<svg class="chart" viewBox="0 0 1184 ' + Math.max(left + high - low - 2, 78 + low - next) + '">' +
+        part(0, 0, 70, 92, 677, 25) + part(0, 25, 92, next) + part(0, left, low, low + 44) + part(0, left + 44, low + 46, high) +
+        part(592, 34, next, low + 44) + '</svg>');
+      img.alt += text.replace(/[^]*?>(†[^<]+)[^]*|[^]*/, '. $1');
+    }).catch(function () {}); // a page from a disk can't read it
+  }
+
   // split puts the page on slides: one idea on each, no heading at the end and no sentence alone.
-  // A picture, a run or a level is alone.
+  // A picture, a run or a level fills its slide, with a sentence at most. The last slide leads on.
   function split() {
     Array.from(main.children).forEach(function (block, i) { block.dataset.block = i; });
     var all = document.createElement('section'), units = [], title = null, heads = new Map();
-    all.append.apply(all, Array.from(main.children).filter(function (n) { return n.className !== 'on'; }));
+    all.append.apply(all, main.children);
     main.replaceChildren(all);
-    room = bar.getBoundingClientRect().top - 6 - all.offsetTop;
+    gap = (room = bar.getBoundingClientRect().top - 6 - all.offsetTop) / 35;
     root.style.setProperty('--room', room + 'px');
     function each(selector, act) { all.querySelectorAll('main > section > ' + selector).forEach(act); }
     each('details', unfold);
     each('p > img', function (img) {
-      var about = document.createElement('small');
-      about.textContent = img.alt.replace(/ ✗.*| ?\([^)]*\)/g, '');
-      img.after(about);
+      img.parentNode.className = 'picture';
+      img.parentNode.appendChild(document.createElement('small')).textContent = img.alt.replace(/ ✗.*| ?\([^)]*\)/g, '');
     });
-    each('p:not(.tried, :has(> img))', divideText);
+    each('p:not(.tried, .picture)', divideText);
     each(':is(ul, ol, blockquote) > :is(li, p)', divideText);
     each(':is(ul, ol, blockquote)', divideList);
-    each(':is(.panes, table)', divide);
-    each('pre', divideCode);
-    each('.copied > pre', divideCode);
+    each('.panes', function (panes) { // one column is wide enough for large letters
+      panes.nextElementSibling.dataset.again = Array.from(panes.querySelectorAll('th'), function (th) { return th.textContent; }).join(' → ');
+      panes.remove();
+    });
+    each('.cards td:not(:has(*))', function (td) { td.innerHTML = td.innerHTML.replace(/\b\/\b/g, '/<wbr>'); });
+    each('table', divide);
+    each(':is(pre, .copied)', divideCode);
     Array.from(all.children).forEach(function (block) {
-      var box = block.getBoundingClientRect(), last = units[units.length - 1];
+      var box = block.getBoundingClientRect(), last = units[units.length - 1], head = block.matches('h1, h2, h3'), big = block.matches(BIG);
       if (last && (!box.height || block.matches('.tried + .outcome'))) { last.blocks.push(block); return; }
-      var head = block.matches('h1, h2, h3'), big = block.matches(BIG);
-      title = head ? block : title;
-      units.push({ blocks: [block], head: head, title: title, big: big, top: box.top, bottom: box.bottom,
-        alone: block.matches('.player, .game, :has(> img)'), rest: block.matches('.rest, :has(> .rest)'),
-        words: big || head || block.matches('h1 + :has(> em:first-child)') ? 0 : words(block.querySelector('summary') || block),
-        less: block.matches('.copied, pre, .panes, table') ? box.height - least(block) : block.matches('p:not(:has(> img)), ul, ol') ? 0.15 * box.height : 0 });
+      units.push({ blocks: [block], head: head, title: title = head ? block : title, big: big, top: box.top, bottom: box.bottom,
+        leads: head ? 2000 : block.matches('.name') ? 500 : /:\s*$/.test(block.textContent) ? 150 : 0, // to what comes after it
+        // alone is how many words may be beside it
+        alone: block.matches('.player, .game, .picture:has(> svg)') ? 15 : block.matches('.picture') ? 32 : 0,
+        rest: block.matches('.rest, :has(> .rest)'), text: block.matches('p:not(.picture), .on'), list: block.matches('ul, ol') && block.dataset.block,
+        words: big || head || block.matches('h1 + :has(> em:first-child)') ? 0 : words(block.querySelector('summary') || block) });
     });
     // cost is what is bad about a slide with the units from i to before j.
     function cost(i, j) {
-      var first = units[i], last = units[j - 1], high = last.bottom - first.top, cost = 30, text = 0, less = 0, big = false;
+      var first = units[i], last = units[j - 1], high = last.bottom - first.top, cost = 30, text = 0, big = false, alone = 0, others = 0;
       units.slice(i, j).forEach(function (u, n) {
-        less += u.less; text += u.words; big = big || u.big;
-        cost += u.head && n ? (u.title.nodeName === 'H2' ? 120 : 30) : u.alone && j - i > 1 + first.head || u.rest && n ? 400 : 0;
+        text += u.words; big = big || u.big;
+        cost += u.head && n ? (u.title.nodeName === 'H2' ? 50 : 30) : u.rest && n ? 400 : 0;
+        others += u.head && !n || u.alone && !alone ? 0 : u.text ? 1 : 9;
+        alone = alone || u.alone;
       });
-      if (!first.head) { // the title is repeated
-        high += first.title ? first.title.offsetHeight + 16 : 0;
-        cost += 15 + (i && /:$/.test(units[i - 1].blocks[0].textContent.trim()) ? 50 : 0);
-      }
-      if (high > room) { cost += high - less < room ? 40 : j - i > 1 + first.head ? 1e5 : 1e3; }
-      return cost + (last.head && j < units.length ? 2000 : 0) + 40 * Math.pow(Math.max(0, 1 - high / room / 0.7), 2) +
-        (big || text + (first.title ? words(first.title) : 0) > 13 ? 0 : 500) + Math.pow(Math.max(0, text - LONG + 5) / 2.5, 2);
+      if (!first.head) { high += first.title ? first.title.offsetHeight + gap : 0; cost += 15; } // the title is repeated
+      if (alone) { high = room; cost += others > 2 || text > alone ? 400 : 5 * others; } // it takes what room there is
+      if (high > room) { cost += j - i > 1 + first.head ? 1e5 : 1e3; }
+      if (j < units.length) { cost += last.leads + (last.title !== first.title && last.list && units[j].list === last.list ? 25 : 0); }
+      return cost + 120 * Math.pow(Math.max(0, 1 - high / room / 0.7), 2) +
+        (big || text + (first.title ? words(first.title) : 0) > 13 ? 0 : 500) + Math.pow(Math.max(0, text - LONG - 4) / 1.6, 2);
     }
     var begins = cheapest(units.length, cost), slides = begins.map(function (begin, n) {
       var section = document.createElement('section'), part = units.slice(begin, begins[n + 1]), title = part[0].title;
@@ -76,21 +106,25 @@
       section.append.apply(section, part.flatMap(function (u) { return u.blocks; }));
       if (title && !part[0].head) {
         var again = title.cloneNode(true);
-        again.removeAttribute('id');
-        again.removeAttribute('data-block');
+        ['id', 'data-block'].forEach(function (name) { again.removeAttribute(name); });
         section.prepend(again);
         heads.set(title, (heads.get(title) || [title]).concat(again));
       }
       return section;
     });
     heads.forEach(function (all) {
-      all.forEach(function (head, i) {
-        var nth = head.appendChild(document.createElement('span'));
-        nth.className = 'nth';
-        nth.textContent = ' ' + (i + 1) + ' of ' + all.length;
-      });
+      all.forEach(function (head, i) { head.insertAdjacentHTML('beforeend', '<span class="nth"> ' + (i + 1) + ' of ' + all.length + '</span>'); });
     });
     main.replaceChildren.apply(main, slides);
+    // Code and tables that fit in larger letters have them, but for those of which another part doesn't.
+    function blocks(section) { return Array.from(section.querySelectorAll('[data-block]'), function (block) { return block.dataset.block; }); }
+    var small = slides.filter(function (section) {
+      section.classList.add('large');
+      return section.offsetHeight > room || Array.from(section.querySelectorAll('pre, table')).some(wide);
+    }).flatMap(blocks);
+    slides.forEach(function (section) {
+      section.classList.toggle('large', !blocks(section).some(function (block) { return small.includes(block); }));
+    });
     return slides;
   }
 
@@ -99,6 +133,7 @@
     var name = document.createElement('p'), summary = fold.querySelector('summary');
     fold.name = 'answer'; // one is open
     if (/\?\s*$/.test(summary.textContent) || fold.matches('.player + *') || !(fold.open || fold.querySelector('pre, .panes'))) { return; }
+    name.className = 'name';
     name.append.apply(name, Array.from(summary.childNodes).concat(/:/.test(summary.textContent) ? '' : ':'));
     summary.replaceWith(name);
     var blocks = Array.from(fold.children);
@@ -134,31 +169,22 @@
   // divideList lets a slide begin with any item of a list, and any paragraph of a quotation.
   function divideList(list) {
     var items = Array.from(list.children), last = list;
-    items.slice(1).forEach(function (item, i) {
+    items.slice(1).forEach(function (item) {
       var one = list.cloneNode();
-      if (list.start) { // of an ol
-        one.start = list.start + items.slice(1, i + 2).filter(function (item) { return !item.matches('.rest'); }).length;
-      }
+      if (list.start) { one.start = last.start + !item.matches('.rest'); } // of an ol
       one.append(item);
-      last.after(one);
-      last = one;
+      last.after(last = one);
     });
   }
 
-  // below is the room below the heading of a block, and few is the height of a few words before it.
+  // below is the room below the heading of a block, and few is the height of a few words beside it.
   function below(block) {
     while (block && !block.matches('h1, h2, h3')) { block = block.previousElementSibling; }
-    return room - (block ? block.offsetHeight + 16 : 0);
+    return room - (block ? block.offsetHeight + gap : 0);
   }
-  function few(block) {
-    var before = block.previousElementSibling;
-    return before && before.matches('p') && words(before) < 14 ? before.offsetHeight + 16 : 0;
-  }
-  // least is a block's height in smaller letters.
-  function least(block) {
-    block.classList.add('tight');
-    var high = block.offsetHeight;
-    block.classList.remove('tight');
+  function few(block, way) {
+    var high = 0, many = 0;
+    while ((block = block[way]) && block.matches('p:not(.picture)') && (many += words(block)) < 55) { high += block.offsetHeight + gap; }
     return high;
   }
   // price is what is bad about a cut before a line of code: nothing at a function or a type.
@@ -174,71 +200,56 @@
     return /^\s/.test(lines[i]) ? lines.slice(0, i).findLastIndex(function (line) { return /^[^\s{}()[\]⋯/#-]/.test(line); }) : -1;
   }
 
-  // divide puts the rows of a long table or comparison into several. A comparison then leaves out
-  // what is the same, but for the first line of a function and what is near a change.
-  function divide(panes) {
-    var rows = Array.from(panes.querySelectorAll('tr')), head = rows.shift(), diff = panes.matches('.panes');
-    var left = below(panes) - head.offsetHeight - 16, high = [0], part = panes;
-    var first = few(panes);
-    if (least(panes) + first < below(panes) - 16) { return; }
-    function text(row) { return diff ? row.cells[1].textContent || row.cells[0].textContent : ''; }
-    function changed(row) { return row.className !== 'same'; }
-    function near(i) { return /^(func|type)\b/.test(lines[i]) || rows.slice(Math.max(0, i - 3), i + 4).some(changed); }
-    var lines = rows.map(text), keeps = rows.map(function (row, i) { // few lines stay
-      return !diff || near(i) || near(i - 1) && (near(i + 1) || near(i + 2)) || near(i + 1) && (!i || near(i - 2));
-    });
-    rows.forEach(function (row, i) {
-      if (keeps[i]) { return; }
-      row.cells[0].textContent = row.cells[1].textContent = '⋯';
-      if (i && !keeps[i - 1]) { row.remove(); }
-    });
-    rows = rows.filter(function (row) { return row.isConnected; });
+  // divide puts the rows of a long table into several, whose columns are as wide.
+  function divide(table) {
+    var rows = Array.from(table.rows), head = rows.shift(), high = [0], first = few(table, BEFORE), part = table;
+    var left = below(table) - head.offsetHeight - gap, last = few(table, AFTER);
+    if (table.offsetHeight + first < below(table) - gap) { return; }
+    Array.from(head.cells).forEach(function (cell) { cell.style.width = cell.offsetWidth + 'px'; });
     rows.forEach(function (row, i) { high.push(high[i] + row.offsetHeight); });
-    lines = rows.map(text);
-    var line = diff ? 3 * parseFloat(getComputedStyle(panes.firstChild).fontSize) : 0; // what is repeated
-    var begins = cheapest(rows.length, function (i, j) {
-      var full = (high[j] - high[i] + (i ? line : first)) / left;
-      return full > 1 && j > i + 1 ? Infinity : 10 + 9 * Math.pow(1 - full, 2) +
-        (i && diff ? price(lines, i) + (changed(rows[i]) && changed(rows[i - 1]) ? 30 : 0) : 0);
-    });
+    var begins = parts(rows.length, function (i, j) {
+      return (high[j] - high[i] + (i ? 0 : first) + (j < rows.length ? 0 : last)) / left;
+    }, function () { return 0; });
     begins.slice(1).forEach(function (begin, n) {
-      var next = panes.cloneNode(), into = diff ? next.appendChild(document.createElement('table')) : next;
-      var again = diff ? rows[under(lines, begin)] : null;
-      into.append(head.cloneNode(true));
-      if (again) {
-        again = into.appendChild(again.cloneNode(true));
-        again.className = 'again';
-        Array.from(again.cells).forEach(function (cell) { cell.append(cell.textContent && ' … (continued)'); });
-      }
-      into.append.apply(into, rows.slice(begin, begins[n + 2]));
-      part.after(next);
-      part = next;
+      part.after(part = table.cloneNode());
+      part.append(head.cloneNode(true));
+      part.append.apply(part, rows.slice(begin, begins[n + 2]));
     });
   }
 
-  // divideCode puts the lines of long code into several.
-  function divideCode(pre) {
-    var code = pre.querySelector('code') || pre, html = code.innerHTML.split('\n'), lines = code.textContent.split('\n');
-    var part = pre.closest('.copied') || pre, high = parseFloat(getComputedStyle(pre).lineHeight);
-    var most = Math.max(4, Math.floor((below(part) - 16 - pre.offsetHeight) / high) + lines.length); // of them fit
-    var first = Math.ceil(few(part) / high);
-    if (!pre.offsetHeight || least(pre) + few(part) < below(part) - 16) { return; }
-    var begins = cheapest(lines.length, function (i, j) {
-      var full = (j - i + (i ? 1 : first)) / most; // one is repeated
-      return full > 1 && j > i + 1 ? Infinity : 10 + 9 * Math.pow(1 - full, 2) + (i && price(lines, i));
+  // divideCode puts the lines of long code into several, and those of a comparison between its changes.
+  // It then leaves out what is the same, but for the first line of a function and what is near a change.
+  function divideCode(part) {
+    var pre = part.querySelector('pre') || part, code = pre.firstChild, diff = pre.matches('.unified'), html = code.innerHTML.split('\n');
+    var lines = code.textContent.trimEnd().split('\n'), high = parseFloat(getComputedStyle(pre).lineHeight), first = few(part, BEFORE), last = few(part, AFTER);
+    var most = Math.max(4, Math.floor((below(part) - gap - pre.offsetHeight) / high) + lines.length), block = part.dataset.block; // most of them fit
+    if (!pre.offsetHeight || pre.offsetHeight + first < below(part) - gap) { return; }
+    var changed = lines.map(function (line) { return diff && /^[+-]/.test(line); }), keeps = lines.map(function (line, i) {
+      return !diff || /^ (func|type)\b/.test(line) || changed.slice(Math.max(0, i - 2), i + 3).some(Boolean);
+    });
+    var left = lines.map(function (line, i) {
+      return keeps[i] ? { text: line.slice(diff), html: html[i], changed: changed[i] } : { text: '⋯', html: ' ⋯' };
+    }).filter(function (line, i) { return keeps[i] || keeps[i - 1]; });
+    lines = left.map(function (line) { return line.text; });
+    var begins = parts(lines.length, function (i, j) { // one line is repeated
+      return (j - i + (i ? 1 : first / high) + (j < lines.length ? 0 : last / high)) / most;
+    }, function (i) {
+      var between = !diff || lines[i - 1] === '⋯' || lines[i - 1] === '' && /^\S/.test(lines[i]);
+      return price(lines, i) + (between ? 0 : left[i].changed && left[i - 1].changed ? 70 : 40);
     });
     begins.forEach(function (begin, n) {
-      var text = html.slice(begin, begins[n + 1]).join('\n'), again = lines[under(lines, begin)];
-      if (!n) { code.innerHTML = text; return; }
-      part.after(part = pre.cloneNode());
-      part.append(code === pre ? '' : code.cloneNode());
-      (part.querySelector('code') || part).innerHTML = text;
-      if (again) { part.dataset.again = again + ' … (continued)'; }
+      var again = lines[under(lines, begin)];
+      if (n) {
+        part.after(part = pre.cloneNode());
+        part.append(code = code.cloneNode());
+        Object.assign(part.dataset, { block: block, again: again ? again + ' … (continued)' : '' });
+      }
+      code.innerHTML = left.slice(begin, begins[n + 1]).map(function (line) { return line.html; }).join('\n');
     });
   }
 
-  // fill gives a slide with too much smaller letters. An opened answer hides the rest then, and what
-  // is too high even so scrolls. What is alone has all the room.
+  // fill gives what is too wide smaller letters. An opened answer hides the rest of a full slide, and
+  // what is too high even so scrolls.
   function fill(section) {
     var low = bar.getBoundingClientRect().top - 6, answer = section.querySelector(':scope > [open]');
     var boxes = Array.from(section.children, function (b) { return b.matches('.copied') ? b.firstChild : b; });
@@ -247,7 +258,7 @@
     boxes.forEach(function (b) { b.style.maxHeight = ''; });
     if (section.matches('.alone')) { return; }
     section.classList.toggle('answered', !!answer && over() > 0);
-    section.classList.toggle('tight', over() > 0 || boxes.some(function (b) { return b.scrollWidth > b.clientWidth + 1; }));
+    section.classList.toggle('tight', over() > 0 || boxes.some(wide));
     var last = answer || boxes.filter(function (b) { return b.matches(BIG); }).pop() || boxes.pop();
     if (over() > 0) { last.style.maxHeight = last.offsetHeight - over() + 'px'; last.style.overflow = 'auto'; }
   }
@@ -256,8 +267,8 @@
   function show(next) {
     if (next < 0) { return lockladder.go('previous', '?slides=last'); }
     if (next >= slides.length) { return lockladder.go('next', '?slides'); }
+    slides.forEach(function (section, i) { section.hidden = i !== next; });
     shown = next;
-    slides.forEach(function (section, i) { section.hidden = i !== shown; });
     document.activeElement.blur(); // the keys are the slides'
     root.removeAttribute('data-black');
     window.scrollTo(0, 0);
@@ -269,24 +280,15 @@
   // present begins the slides, with what a mouse and a finger turn them with.
   function present() {
     root.dataset.slide = '';
-    bar = document.createElement('nav');
-    function add(name, text, act) {
-      var b = document.createElement(act ? 'button' : 'span');
-      b.textContent = text;
-      if (name) { b.setAttribute('aria-label', name); }
-      if (act) { b.addEventListener('click', act); }
-      bar.append(b);
-      return b;
-    }
-    bar.className = 'slides';
-    bar.setAttribute('aria-label', 'slides');
-    add('', document.title.split(/: | · /)[0]);
-    add('previous slide', '‹', function () { show(shown - 1); });
-    count = add('', '');
-    add('next slide', '›', function () { show(shown + 1); });
-    add('keys', '?', function () { help.showModal(); });
-    add('end the slides', '×', leave);
-    document.body.append(bar);
+    document.body.insertAdjacentHTML('beforeend', '<nav class="slides" aria-label="slides"><span></span><button aria-label="previous slide">' +
+      '‹</button><span></span><button aria-label="next slide">›</button><button aria-label="keys">?</button><button aria-label="end the slides">×</button></nav>');
+    bar = document.body.lastChild;
+    bar.firstChild.textContent = document.title.split(/: | · /)[0];
+    count = bar.children[2];
+    bar.addEventListener('click', function (e) {
+      var act = { '‹': function () { show(shown - 1); }, '›': function () { show(shown + 1); }, '?': function () { help.showModal(); }, '×': leave };
+      if (act[e.target.textContent]) { act[e.target.textContent](); }
+    });
     slides = split();
     // having is the slide with an element.
     function having(selector) { return slides.findIndex(function (section) { return section.querySelector(selector); }); }
@@ -297,45 +299,43 @@
     window.addEventListener('hashchange', function () { if (named() >= 0) { show(named()); } });
     main.addEventListener('toggle', function () { fill(slides[shown]); }, true);
     main.addEventListener('click', function (e) { // a level that is opened from a slide is one
-      var a = e.target.closest('a[href*="#level="]');
+      var a = e.target.closest('a[href*="#level="], .on > a');
       if (a && !a.search) { a.search = a.pathname === location.pathname ? location.search : '?slides'; }
     });
     window.addEventListener('resize', function () { // other parts fit
       clearTimeout(resized);
-      var block = slides[shown].querySelector('[data-block]').dataset.block;
-      resized = setTimeout(function () { location.replace('?slides&block=' + block + location.hash); }, 300);
+      resized = setTimeout(function () { location.replace('?slides&block=' + slides[shown].querySelector('[data-block]').dataset.block + location.hash); }, 300);
     });
   }
-  // reveals answers the next question of a slide, or plays its run, before a clicker turns it.
+  // reveals answers the next question of a slide, or plays its run and then shows its end, before a clicker turns it.
   function reveals(slide) {
-    var next = Array.from(slide.querySelectorAll('details:not([open]), .player')).find(function (e) {
-      return !('seen' in e.dataset) && e.offsetParent && (e.matches('.player') || /\?\s*$/.test(e.firstElementChild.textContent));
+    var next = Array.from(slide.querySelectorAll(':scope > :is(details:not([open]), .player)')).find(function (e) {
+      var at = e.querySelector('[type=range]');
+      return 'seen' in e.dataset ? e.matches('.player') && at.value !== at.max : e.matches('.player') || /\?\s*$/.test(e.firstElementChild.textContent);
     });
-    if (!next) { return false; }
-    next.dataset.seen = '';
-    if (next.matches('details')) { next.open = true; } else { next.querySelector('[aria-label^=play]').click(); }
-    return true;
+    if (next) { next.querySelector(':scope > summary, [aria-label="' + ('seen' in next.dataset ? 'to the end' : 'play or pause') + '"]').click(); }
+    return next && !(next.dataset.seen = '');
   }
   // leave shows the whole page, at what the slide shows.
   function leave() {
-    var titled = slides.slice(0, shown + 1).map(function (section) {
-      return section.querySelector('h2[id], h3[id]');
-    }).filter(Boolean).pop();
+    var titled = Array.from(main.querySelectorAll('h2[id], h3[id]')).filter(function (head) { return slides.indexOf(head.parentNode) <= shown; }).pop();
     location.href = location.pathname + (titled ? '#' + titled.id : location.hash);
   }
 
   // A clicker's keys are the slides' again when a choice is made, and after a slider.
   main.addEventListener('change', function (e) { e.target.blur(); });
   document.addEventListener('keydown', function (e) { // after site.js
-    if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || !keys.checked) { return; }
+    if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || !keys.checked || !slides) { return; }
     var target = e.target.tagName ? e.target : document.body, on = { PageDown: 1, PageUp: -1 }[e.key]; // a clicker sends these
     if (e.key === 'Escape') { leave(); }
     if (!on && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) { return; }
     if (!lockladder.scrolls(target)) { on = on || { ArrowRight: 1, ArrowLeft: -1 }[e.key]; }
     if (e.key === ' ' && !/^(BUTTON|A|SUMMARY)$/.test(target.tagName)) { on = e.shiftKey ? -1 : 1; }
-    if (on && !(e.key === 'PageDown' && reveals(slides[shown]))) { show(shown + on); }
-    if (on) { e.preventDefault(); }
+    if (on) { e.preventDefault(); if (e.key !== 'PageDown' || !reveals(slides[shown])) { show(shown + on); } }
     if (e.key === '.' || e.key === 'b') { root.toggleAttribute('data-black'); }
   });
-  window.addEventListener('load', present); // a player is drawn where it can be measured
+  window.addEventListener('load', function () { // a player is drawn where it can be measured
+    var charts = main.querySelectorAll('img[src*="benchmark-"]');
+    if (charts.length) { Promise.all(Array.from(charts, columns)).then(present); } else { present(); }
+  });
 })();
