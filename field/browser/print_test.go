@@ -76,8 +76,7 @@ func (s *stage) paper(high float64) []sheet {
 // source of a diagram, and no page but the last is nearly empty.
 func (s *stage) wastesNoPaper() {
 	s.t.Helper()
-	text := ""
-	sheets := s.paper(11.69)
+	text, sheets := "", s.paper(11.69)
 	for i, sheet := range sheets {
 		text += sheet.text
 		if i < len(sheets)-1 {
@@ -89,7 +88,7 @@ func (s *stage) wastesNoPaper() {
 }
 
 // A printed run is whole, whatever the screen shows: nothing is covered, attempts are
-// folded, and paper is white.
+// folded, and paper is white. The worksheet has room to write.
 func TestARunPrintsAsAPicture(t *testing.T) {
 	s := newStage(t)
 	s.sized(1280, 800)
@@ -107,6 +106,8 @@ func TestARunPrintsAsAPicture(t *testing.T) {
 	assert.Equal(t, "none #ffffff", shows[string](s, `
 		getComputedStyle(document.querySelector('.cover')).display + ' ' +
 		getComputedStyle(document.documentElement).getPropertyValue('--paper')`))
+	s.visits(s.site + "/docs/worksheet.md")
+	assert.Greater(t, shows[float64](s, "document.querySelector('td:nth-child(3)').offsetWidth / document.querySelector('table').offsetWidth"), .3)
 }
 
 // filled says that text reaches all four edges of the sheet, but for a margin.
@@ -151,19 +152,19 @@ func TestTheHandoutIsOnePageWithAPicture(t *testing.T) {
 	require.Len(t, sheets, 1)
 	assert.Contains(t, sheets[0].text, "withaleaseuntil20.023") // the picture's last words
 	assert.NotContains(t, sheets[0].text, "toprint")
-	assert.Contains(t, sheets[0].foot, "LockLadder:thehandout")
-	assert.Contains(t, sheets[0].foot, "/docs/handout.md")
+	assert.Contains(t, sheets[0].foot, "LockLadder:thehandout,github.com/lockladder/lockladder/blob/main/docs/handout.md")
 	assert.Len(t, s.paper(11), 1, "US Letter is lower, and wider")
 	assert.Len(t, s.prints("worksheet.md"), 2)
 	assert.Len(t, s.paper(11), 2)
 }
 
-// A run isn't torn, and a heading stands above what it announces.
+// A run isn't torn, a heading stands above what it announces, and a link has an address.
 func TestASheetKeepsTogether(t *testing.T) {
 	s := newStage(t)
 	for _, belongs := range []struct{ page, first, last string }{
 		{"fair.md", "$gotest./reentrant/fair-red", "stalewrite:A'swrite"},
-		{"workshop.md", "Eightyminutesareplanned", "slack:questions"},
+		{"at-work.md", "redsync[1]", "1.github.com/go-redsync/redsync"},
+		{"workshop.md", "Eightyminutesareplanned", "questions,thequiz,redlock"},
 	} {
 		assert.True(t, slices.ContainsFunc(s.prints(belongs.page), func(sheet sheet) bool {
 			_, after, found := strings.Cut(sheet.text, belongs.first)

@@ -108,7 +108,7 @@
 
   // The foot of a printed page names the page, and where it is on the web.
   var foot = document.createElement('style'), file = main.dataset.file;
-  foot.textContent = '@page { @bottom-left { content: ' + JSON.stringify(document.title +
+  foot.textContent = '@page { @bottom-left { content: ' + JSON.stringify(document.title.replace(' · Lock Ladder', '') +
     ', github.com/lockladder/lockladder' + (/\.md$/.test(file) ? '/blob/main/' + file : '')) + '; } }';
   document.head.append(foot);
 
@@ -170,25 +170,64 @@
     return columns;
   }
 
-  // Paper is wider than a terminal, shows what is folded, and tears only what fills a large part of
-  // a sheet.
-  var narrow = [];
+  // blocks keeps a listing's short declarations whole. A long one is torn between two statements.
+  function blocks(code) {
+    var html = code.innerHTML.split('\n'), lines = code.textContent.replace(/\n$/, '').split('\n');
+    function divided(some, ends) {
+      var parts = [[]];
+      some.forEach(function (i, n) {
+        parts[parts.length - 1].push(i);
+        if (n < some.length - 1 && ends(lines[i], lines[i + 1], parts[parts.length - 1].length, some.length - n)) { parts.push([]); }
+      });
+      return parts;
+    }
+    code.innerHTML = divided(Object.keys(lines).map(Number), function (line, next) {
+      return /^[-+ ]?\s*$/.test(line) && /^[-+ ]?\S/.test(next);
+    }).flatMap(function (declaration) {
+      return declaration.length <= 16 ? [declaration] : divided(declaration, function (line, next, before, after) {
+        return before >= 8 && after > 6 && !/^\W*(\/\/|--|#)|([{(]|then|do)$/.test(line) && /^[-+ ]?(\t| {2,4})?[^\s)}\]]/.test(next);
+      });
+    }).map(function (part) {
+      return '<span class="whole">' + part.map(function (i) { return html[i]; }).join('\n') + '\n</span>';
+    }).join('');
+  }
+
+  // Paper is wider than a terminal, tears only what fills a large part of a sheet, shows what is folded
+  // unless it is reference, and says where links lead: to sections, or to addresses, of which it has a list.
+  var undo = [];
   window.addEventListener('beforeprint', function () {
-    document.querySelectorAll('details').forEach(function (d) { d.open = true; });
+    var reference, addresses = [], list = document.createElement('ol');
+    main.querySelectorAll('h2, details').forEach(function (e) {
+      if (e.nodeName === 'H2') { reference = /^Reference/.test(e.textContent); } else if (!reference) { e.open = true; }
+    });
+    main.querySelectorAll('a[href^="#"]').forEach(function (a) {
+      var heading = document.getElementById(a.hash.slice(1));
+      if (heading && /^H/.test(heading.nodeName) && heading.textContent.toLowerCase().indexOf(a.textContent.toLowerCase()) < 0) {
+        a.dataset.section = heading.textContent;
+      }
+    });
+    main.querySelectorAll('a[href^="http"]').forEach(function (a) {
+      if (a.textContent === a.href || a.closest('details:not([open])')) { return; }
+      if (addresses.indexOf(a.href) < 0) { list.append(Object.assign(document.createElement('li'), { textContent: a.href.replace(/^https?:\/\/|\/$/g, '') })); }
+      addresses.push(a.href);
+      a.dataset.note = Array.from(new Set(addresses)).indexOf(a.href) + 1;
+    });
+    list.className = 'addresses';
+    if (list.firstChild) { main.append(list); }
+    undo.push(function () { list.remove(); });
     document.querySelectorAll('table').forEach(function (table) {
       table.style.breakInside = table.textContent.length > 1000 || table.rows.length > 12 ? 'auto' : '';
     });
     document.querySelectorAll('pre').forEach(function (pre) {
-      var code = pre.querySelector('.console code'), html = code && code.innerHTML;
-      var columns = code && widen(code), lines = pre.textContent.split('\n');
-      if (columns) { narrow.push([code, html]); }
+      var code = pre.querySelector('code'), html = code && code.innerHTML;
+      var columns = pre.matches('.console') && widen(code), lines = pre.textContent.split('\n');
       pre.style.setProperty('--columns', columns || Math.max.apply(null, lines.map(function (line) { return line.replace(/\t/g, '    ').length; })));
       pre.style.breakInside = lines.length > (columns ? 30 : 16) ? 'auto' : '';
+      if (code && !columns && lines.length > 16) { blocks(code); }
+      if (code && code.innerHTML !== html) { undo.push(function () { code.innerHTML = html; }); }
     });
   });
-  window.addEventListener('afterprint', function () {
-    narrow.splice(0).forEach(function (was) { was[0].innerHTML = was[1]; });
-  });
+  window.addEventListener('afterprint', function () { undo.splice(0).forEach(function (f) { f(); }); });
 
   function go(id, query) {
     var link = document.getElementById(id);
