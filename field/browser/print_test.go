@@ -60,9 +60,8 @@ func (s *stage) prints(address string) []sheet {
 // the paper that the page asks for.
 func (s *stage) paper(high float64) []sheet {
 	s.t.Helper()
-	css := true
 	printed, err := chromedp.Call(s.ctx, page.PrintToPDF, page.PrintToPDFParams{
-		PaperWidth: 8.27, PaperHeight: high, PreferCSSPageSize: &css})
+		PaperWidth: 8.27, PaperHeight: high, PreferCSSPageSize: new(true)})
 	require.NoError(s.t, err)
 	document, err := pdf.NewReader(bytes.NewReader(printed.Data), int64(len(printed.Data)))
 	require.NoError(s.t, err)
@@ -77,8 +76,7 @@ func (s *stage) paper(high float64) []sheet {
 // source of a diagram, and no page but the last is nearly empty.
 func (s *stage) wastesNoPaper() {
 	s.t.Helper()
-	text := ""
-	sheets := s.paper(11.69)
+	text, sheets := "", s.paper(11.69)
 	for i, sheet := range sheets {
 		text += sheet.text
 		if i < len(sheets)-1 {
@@ -90,7 +88,7 @@ func (s *stage) wastesNoPaper() {
 }
 
 // A printed run is whole, whatever the screen shows: nothing is covered, attempts are
-// folded, and paper is white.
+// folded, and paper is white. The worksheet has room to write.
 func TestARunPrintsAsAPicture(t *testing.T) {
 	s := newStage(t)
 	s.sized(1280, 800)
@@ -108,40 +106,42 @@ func TestARunPrintsAsAPicture(t *testing.T) {
 	assert.Equal(t, "none #ffffff", shows[string](s, `
 		getComputedStyle(document.querySelector('.cover')).display + ' ' +
 		getComputedStyle(document.documentElement).getPropertyValue('--paper')`))
+	s.visits(s.site + "/docs/worksheet.md")
+	assert.Greater(t, shows[float64](s, "document.querySelector('td:nth-child(3)').offsetWidth / document.querySelector('table').offsetWidth"), .3)
 }
 
 // filled says that text reaches all four edges of the sheet, but for a margin.
 func (s sheet) filled(t *testing.T) {
 	t.Helper()
 	const margin = 60 // points; the last letters of right and top begin before them
-	assert.Less(t, s.left, float64(margin))
-	assert.Greater(t, s.right, s.wide-margin)
-	assert.Less(t, s.bottom, float64(margin))
-	assert.Greater(t, s.top, s.high-margin)
+	assert.True(t, s.left < margin && s.right > s.wide-margin && s.bottom < margin && s.top > s.high-margin,
+		"%v", []float64{s.left, s.right, s.bottom, s.top})
 }
 
 func TestThePostersFillTheirSheets(t *testing.T) {
 	s := newStage(t)
 	for _, poster := range []struct {
 		address, says        string
+		sheets               int
 		wide, high, smallest float64
 	}{
-		{"matrix.md?poster", "ownlock,andneveranother's.", 842, 1191, 14}, // to read from two meters
-		{"matrix.md?poster=all", "crash_holding:theholderdies", 842, 1191, 8.9},
-		{"matrix.md?poster=workshop-matrix", "slow_get(question1)", 595, 842, 8},
+		{"matrix.md?poster", "ownlock,andneveranother's. leftbehind:akey", 1, 842, 1191, 14}, // read from two meters
+		{"matrix.md?poster=all", "crash_holding:theholderdies starvation:awaiterasks", 2, 842, 1191, 10.5},
+		{"matrix.md?poster=workshop-matrix", "slow_get(question1)", 1, 595, 842, 8},
 	} {
 		t.Run(poster.address, func(t *testing.T) {
 			s.t = t
-			sheets := s.prints(poster.address)
-			require.Len(t, sheets, 1)
-			assert.InDelta(t, poster.wide, sheets[0].wide, 1)
-			assert.InDelta(t, poster.high, sheets[0].high, 1)
-			assert.GreaterOrEqual(t, sheets[0].smallest, poster.smallest)
-			assert.Contains(t, sheets[0].text, poster.says)
-			assert.Contains(t, sheets[0].text, "shownonpurpose", "the legend")
-			assert.Contains(t, sheets[0].text, "diamond:compareanddelete")
-			assert.Contains(t, sheets[0].text, "github.com/lockladder/lockladder")
-			sheets[0].filled(t)
+			sheets, text := s.prints(poster.address), ""
+			require.Len(t, sheets, poster.sheets)
+			for _, sheet := range sheets {
+				assert.InDeltaSlice(t, []float64{poster.wide, poster.high}, []float64{sheet.wide, sheet.high}, 1)
+				assert.GreaterOrEqual(t, sheet.smallest, poster.smallest)
+				sheet.filled(t)
+				text += sheet.text
+			}
+			for said := range strings.FieldsSeq(poster.says + " shownonpurpose bronze✓where diamond:compareanddelete github.com/lockladder/lockladder") {
+				assert.Contains(t, text, said)
+			}
 		})
 	}
 }
@@ -152,19 +152,19 @@ func TestTheHandoutIsOnePageWithAPicture(t *testing.T) {
 	require.Len(t, sheets, 1)
 	assert.Contains(t, sheets[0].text, "withaleaseuntil20.023") // the picture's last words
 	assert.NotContains(t, sheets[0].text, "toprint")
-	assert.Contains(t, sheets[0].foot, "LockLadder:thehandout")
-	assert.Contains(t, sheets[0].foot, "/docs/handout.md")
+	assert.Contains(t, sheets[0].foot, "LockLadder:thehandout,github.com/lockladder/lockladder/blob/main/docs/handout.md")
 	assert.Len(t, s.paper(11), 1, "US Letter is lower, and wider")
 	assert.Len(t, s.prints("worksheet.md"), 2)
 	assert.Len(t, s.paper(11), 2)
 }
 
-// A run isn't torn, and a heading stands above what it announces.
+// A run isn't torn, a heading stands above what it announces, and a link has an address.
 func TestASheetKeepsTogether(t *testing.T) {
 	s := newStage(t)
 	for _, belongs := range []struct{ page, first, last string }{
 		{"fair.md", "$gotest./reentrant/fair-red", "stalewrite:A'swrite"},
-		{"workshop.md", "Eightyminutesareplanned", "slack:questions"},
+		{"at-work.md", "redsync[1]", "1.github.com/go-redsync/redsync"},
+		{"workshop.md", "Eightyminutesareplanned", "questions,thequiz,redlock"},
 	} {
 		assert.True(t, slices.ContainsFunc(s.prints(belongs.page), func(sheet sheet) bool {
 			_, after, found := strings.Cut(sheet.text, belongs.first)

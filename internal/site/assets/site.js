@@ -8,14 +8,14 @@
   var main = document.querySelector('main');
   var query = new URLSearchParams(location.search);
 
-  // ?poster leaves a title, what the signs and the locks mean, and a table: that of the section
-  // with the given id on A4, or the first one on A3: 'all' of it, or what breaks the eight steps
-  // to safety.
+  // ?poster leaves a title, what is meant by the table's words, and a table: that of the section with
+  // the given id on A4, or the first one on A3: 'all' of it on two sheets, or what breaks the eight
+  // steps to safety.
   function poster(which) {
     var section = document.getElementById(which), title = section || main.querySelector('h1');
-    var table = title, legend = main.querySelector('ul'), ideas = legend && legend.cloneNode();
+    var table = title, legend = main.querySelector('ul'), why = legend && legend.nextElementSibling;
     while (table && table.nodeName !== 'TABLE') { table = table.nextElementSibling; }
-    if (!table || !ideas) { return; }
+    if (!table || !legend) { return; }
     which = section ? which : which && 'all';
     if (!which) {
       Array.from(table.rows).forEach(function (row, r) {
@@ -23,18 +23,30 @@
         if (r && row.textContent.indexOf('✗') < 0) { row.remove(); }
       });
     }
-    if (!section) { group(table); }
     title.textContent = 'Lock Ladder: ' + (which ? title.textContent.toLowerCase() : 'what breaks which lock');
     Array.from(legend.children).forEach(function (sign) {
       if (table.textContent.indexOf(sign.textContent[0]) < 0) { sign.remove(); }
     });
-    table.querySelectorAll('thead a').forEach(function (rung) {
-      ideas.innerHTML += '<li><strong>' + rung.textContent + '</strong>: ' + rung.title + '</li>';
+    var ideas = explained(Array.from(table.querySelectorAll('thead a')).map(function (rung) { return [rung.textContent, rung.title]; }));
+    var terms = explained((section ? [] : meanings(table)).concat([['Lock Ladder', 'github.com/lockladder/lockladder, ' +
+      new Date(document.lastModified).toLocaleDateString('en', { dateStyle: 'long' })]]));
+    var sheets = [[title, legend, ideas, why, table]], second = which === 'all' && table.cloneNode();
+    if (!section) {
+      table.rows[0].cells[0].prepend(legend); // there is room
+      sheets[0].splice(1, 1);
+      group(table);
+    }
+    if (second) { // gets the families for which the first has no room
+      second.append.apply(second, [table.tHead.cloneNode(true)].concat(Array.from(table.tBodies)));
+      sheets.push([second]);
+    }
+    sheets[sheets.length - 1].push(terms);
+    sheets = sheets.map(function (parts) {
+      var sheet = document.createElement('section');
+      sheet.append.apply(sheet, parts);
+      return sheet;
     });
-    var from = document.createElement('p');
-    from.append('Lock Ladder, github.com/lockladder/lockladder, ' +
-      new Date(document.lastModified).toLocaleDateString('en', { dateStyle: 'long' }));
-    main.replaceChildren(title, legend, ideas, table, from);
+    main.replaceChildren.apply(main, sheets);
     root.dataset.poster = which;
     var style = document.createElement('style');
     style.textContent = (section ? ':root { --width: 210mm; --height: 297mm; } @page { size: A4' :
@@ -42,47 +54,61 @@
       ' portrait; margin: 8mm; @bottom-left { content: none; } @bottom-right { content: none; } }';
     document.head.appendChild(style);
     if (section) { return; }
-    // The letters are as large as the sheet allows, with a little room for a printer's.
-    function fits() { return main.scrollHeight <= main.clientHeight + 1 && main.scrollWidth <= main.clientWidth + 1; }
-    for (var size = which ? 11 : 19; size > 8; size -= 0.1) {
-      table.style.fontSize = size + 'pt';
-      if (fits()) { break; }
+    // The letters are as large as the sheets allow, with a little room for a printer's.
+    function fits(sheet) { return sheet.scrollHeight <= sheet.clientHeight + 1 && sheet.scrollWidth <= sheet.clientWidth + 1; }
+    function sized(size) { main.querySelectorAll('table').forEach(function (table) { table.style.fontSize = size + 'pt'; }); }
+    for (var size = which ? 14 : 17, next; size > 8; size -= 0.1) {
+      sized(size);
+      while (second && fits(sheets[0]) && (next = second.tBodies[0])) { table.append(next); }
+      if (next && !fits(sheets[0])) { second.tHead.after(next); }
+      if (sheets.every(fits)) { break; }
     }
-    table.style.fontSize = size * 0.99 + 'pt';
-    for (var high = 1.05; which && fits(); high += 0.01) { table.style.lineHeight = high; }
-    table.style.lineHeight = which && high - 0.04;
+    sized(size * 0.99);
+  }
+
+  // explained is a list of words with what they mean.
+  function explained(words) {
+    var list = document.createElement('ul');
+    list.innerHTML = words.map(function (word) { return '<li><strong>' + word[0] + '</strong>: ' + word[1] + '</li>'; }).join('');
+    return list;
+  }
+
+  // meanings are the first sentences of the glossary about what a table's heads and invariants name.
+  function meanings(table) {
+    var names = new Set(Array.from(table.rows).map(function (row) { return row.cells[1].textContent; }).concat(table.rows[0].cells[0].textContent));
+    return (window.lockladder.pages || []).flatMap(function (page) { return page.sections; }).flatMap(function (s) {
+      var own = s.title.toLowerCase().split(', ').filter(function (name) { return s.term && names.has(name); });
+      var text = s.text.slice(s.title.length + 2).split(/\.(?=\s|$)/)[0];
+      return own.length ? [[own.join(', '), text[0].toLowerCase() + text.slice(1)]] : [];
+    });
   }
 
   // group orders a table's scenarios by the families in which the page lists them, with what a
   // family demands, and says once what happens in a scenario.
   function group(table) {
     main.querySelectorAll('h3 + p + ul').forEach(function (list) {
-      var about = list.previousElementSibling, rows = Array.from(table.rows), body = table.tBodies[0];
-      var rule = document.createElement('tr');
-      rule.className = 'family';
-      rule.innerHTML = '<th colspan="' + rows[0].cells.length + '"><strong>' +
-        about.previousElementSibling.innerHTML + '</strong>: ' + about.innerHTML + '</th>';
+      var about = list.previousElementSibling, rows = Array.from(table.rows), body = document.createElement('tbody');
+      body.innerHTML = '<tr class="family"><th colspan="' + rows[0].cells.length + '"><strong>' +
+        about.previousElementSibling.innerHTML + '</strong>: ' + about.innerHTML + '</th></tr>';
       Array.from(list.children).forEach(function (scenario) {
         var name = scenario.firstChild.textContent;
         var own = rows.filter(function (row) { return row.cells[0].textContent === name; });
-        if (own.length && !rule.isConnected) { body.append(rule); }
         own.forEach(function (row, i) {
           body.append(row);
           if (!i) {
             row.cells[0].rowSpan = own.length;
             row.cells[0].innerHTML = '<strong>' + name.replace(/_/g, '_<wbr>') + '</strong>: ' + scenario.querySelector('em').innerHTML;
-          } else {
-            row.className = 'more';
-            row.cells[0].remove();
-          }
+          } else { row.cells[0].remove(); }
         });
       });
+      if (body.rows[1]) { table.append(body); }
     });
+    table.tBodies[0].remove(); // it's empty
   }
 
   // The foot of a printed page names the page, and where it is on the web.
   var foot = document.createElement('style'), file = main.dataset.file;
-  foot.textContent = '@page { @bottom-left { content: ' + JSON.stringify(document.title +
+  foot.textContent = '@page { @bottom-left { content: ' + JSON.stringify(document.title.replace(' · Lock Ladder', '') +
     ', github.com/lockladder/lockladder' + (/\.md$/.test(file) ? '/blob/main/' + file : '')) + '; } }';
   document.head.append(foot);
 
@@ -144,25 +170,64 @@
     return columns;
   }
 
-  // Paper is wider than a terminal, shows what is folded, and tears only what fills a large part of
-  // a sheet.
-  var narrow = [];
+  // blocks keeps a listing's short declarations whole. A long one is torn between two statements.
+  function blocks(code) {
+    var html = code.innerHTML.split('\n'), lines = code.textContent.replace(/\n$/, '').split('\n');
+    function divided(some, ends) {
+      var parts = [[]];
+      some.forEach(function (i, n) {
+        parts[parts.length - 1].push(i);
+        if (n < some.length - 1 && ends(lines[i], lines[i + 1], parts[parts.length - 1].length, some.length - n)) { parts.push([]); }
+      });
+      return parts;
+    }
+    code.innerHTML = divided(Object.keys(lines).map(Number), function (line, next) {
+      return /^[-+ ]?\s*$/.test(line) && /^[-+ ]?\S/.test(next);
+    }).flatMap(function (declaration) {
+      return declaration.length <= 16 ? [declaration] : divided(declaration, function (line, next, before, after) {
+        return before >= 8 && after > 6 && !/^\W*(\/\/|--|#)|([{(]|then|do)$/.test(line) && /^[-+ ]?(\t| {2,4})?[^\s)}\]]/.test(next);
+      });
+    }).map(function (part) {
+      return '<span class="whole">' + part.map(function (i) { return html[i]; }).join('\n') + '\n</span>';
+    }).join('');
+  }
+
+  // Paper is wider than a terminal, tears only what fills a large part of a sheet, shows what is folded
+  // unless it is reference, and says where links lead: to sections, or to addresses, of which it has a list.
+  var undo = [];
   window.addEventListener('beforeprint', function () {
-    document.querySelectorAll('details').forEach(function (d) { d.open = true; });
+    var reference, addresses = [], list = document.createElement('ol');
+    main.querySelectorAll('h2, details').forEach(function (e) {
+      if (e.nodeName === 'H2') { reference = /^Reference/.test(e.textContent); } else if (!reference) { e.open = true; }
+    });
+    main.querySelectorAll('a[href^="#"]').forEach(function (a) {
+      var heading = document.getElementById(a.hash.slice(1));
+      if (heading && /^H/.test(heading.nodeName) && heading.textContent.toLowerCase().indexOf(a.textContent.toLowerCase()) < 0) {
+        a.dataset.section = heading.textContent;
+      }
+    });
+    main.querySelectorAll('a[href^="http"]').forEach(function (a) {
+      if (a.textContent === a.href || a.closest('details:not([open])')) { return; }
+      if (addresses.indexOf(a.href) < 0) { list.append(Object.assign(document.createElement('li'), { textContent: a.href.replace(/^https?:\/\/|\/$/g, '') })); }
+      addresses.push(a.href);
+      a.dataset.note = Array.from(new Set(addresses)).indexOf(a.href) + 1;
+    });
+    list.className = 'addresses';
+    if (list.firstChild) { main.append(list); }
+    undo.push(function () { list.remove(); });
     document.querySelectorAll('table').forEach(function (table) {
       table.style.breakInside = table.textContent.length > 1000 || table.rows.length > 12 ? 'auto' : '';
     });
     document.querySelectorAll('pre').forEach(function (pre) {
-      var code = pre.querySelector('.console code'), html = code && code.innerHTML;
-      var columns = code && widen(code), lines = pre.textContent.split('\n');
-      if (columns) { narrow.push([code, html]); }
+      var code = pre.querySelector('code'), html = code && code.innerHTML;
+      var columns = pre.matches('.console') && widen(code), lines = pre.textContent.split('\n');
       pre.style.setProperty('--columns', columns || Math.max.apply(null, lines.map(function (line) { return line.replace(/\t/g, '    ').length; })));
       pre.style.breakInside = lines.length > (columns ? 30 : 16) ? 'auto' : '';
+      if (code && !columns && lines.length > 16) { blocks(code); }
+      if (code && code.innerHTML !== html) { undo.push(function () { code.innerHTML = html; }); }
     });
   });
-  window.addEventListener('afterprint', function () {
-    narrow.splice(0).forEach(function (was) { was[0].innerHTML = was[1]; });
-  });
+  window.addEventListener('afterprint', function () { undo.splice(0).forEach(function (f) { f(); }); });
 
   function go(id, query) {
     var link = document.getElementById(id);
@@ -320,12 +385,16 @@
   window.lockladder = Object.assign(window.lockladder || {}, { go: go, scrolls: scrolls }); // for slides.js
   function load() {
     if (lockladder.pages || !search.value) { look(); } else { found.textContent = 'searching …'; found.hidden = false; }
-    if (load.begun) { return; }
-    load.begun = true;
+    texts(function () { if (!found.hidden) { look(); } });
+  }
+  // texts fetches the pages' texts, once.
+  function texts(then) {
+    if (texts.begun) { return; }
+    texts.begun = true;
     var s = document.createElement('script');
     s.src = script.dataset.search;
-    s.onload = function () { if (!found.hidden) { look(); } };
-    s.onerror = function () { s.remove(); load.begun = false; found.textContent = 'The search needs a file that does not come: ' + s.src; };
+    s.onload = then;
+    s.onerror = function () { s.remove(); texts.begun = false; found.textContent = 'The search needs a file that does not come: ' + s.src; };
     document.head.append(s);
   }
   function address(page, anchor) {
@@ -516,7 +585,7 @@
     });
     table.before(label);
   });
-  if (query.has('poster')) { poster(query.get('poster')); }
+  if (query.has('poster')) { texts(function () { poster(query.get('poster')); }); }
   if (query.has('slides')) {
     var more = document.createElement('script');
     more.src = script.src.replace('site.js', 'slides.js');
