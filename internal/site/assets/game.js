@@ -297,6 +297,7 @@
       'aria-live': 'polite' });
     this.cards = html('div', { 'class': 'cards' });
     this.choices = html('ol', { 'class': 'choices', 'aria-label': 'What happens next' });
+    this.used = html('p', { 'class': 'used' });
     this.undo = button('undo', function () { game.back(); });
     this.undo.title = 'key: left arrow';
     this.again = button('restart', function () { game.take([]); });
@@ -316,7 +317,7 @@
       }, true);
     this.list = html('ol', { 'class': 'levels' });
     var link = lockladder.linker(function () { return location.href; });
-    this.scroll = html('div', { 'class': 'scroll' }, [this.verdict, this.cards, this.choices]);
+    this.scroll = html('div', { 'class': 'scroll' }, [this.verdict, this.cards, this.choices, this.used]);
     var controls = html('div', { 'class': 'controls' }, this.small ?
       [this.undo, this.again, this.hint] : [this.undo, this.again, this.hint, this.claim, link]);
     this.home = this.element.querySelector('.home a');
@@ -354,6 +355,7 @@
           !document.getElementById('keys').checked ||
           document.querySelector('[data-level]') !== game.element) { return; }
       if (chosen(e)) { e.preventDefault(); }
+      if (e.key === 'ArrowLeft' && !game.small && !/[?&]slides/.test(location.search)) { game.back(); }
     });
     this.element.classList.add('playing');
   };
@@ -523,6 +525,9 @@
       });
       return html('li', { 'data-of': String(order(e.action)[0]) }, [b]);
     }));
+    this.element.classList.toggle('unstored', !/update|write/.test(level.invariant) &&
+      !this.path.some(function (action) { return action[1] === '='; }));
+    this.used.textContent = this.spent();
     this.undo.disabled = this.again.disabled = this.path.length === 0;
     this.element.querySelectorAll('.pane li.decisive').forEach(function (li) {
       li.classList.remove('decisive');
@@ -546,30 +551,47 @@
         ', which is the fewest.')];
       cards.push(this.explained(goal.invariant, best));
       this.save(level, best);
-    } else if (this.found.length > 0 && this.found.every(this.earlier, this)) {
+    } else if (this.found.length > 0) {
       text = [html('strong', { 'class': 'broken' }, [this.found.join(', ') + ': ']),
-        'an earlier level asks for that. ' + (!goal.schedule ? 'Can you break, or prove, ' + goal.invariant + '?' :
+        (this.found.every(this.earlier, this) ? 'an earlier level asks for that. ' : 'broken, but this level asks for another invariant. ') +
+        (!goal.schedule ? 'Can you break, or prove, ' + goal.invariant + '?' :
           this.distances(bit)[state] < 0 ? 'From here on ' + goal.invariant + ' can\'t happen any more: undo.' :
           'Halfway there: go on to ' + goal.invariant + '.')];
-    } else if (this.found.length > 0) {
-      text = [html('strong', { 'class': 'broken' }, ['You broke it: ' +
-        this.found.join(', ') + '. ']),
-        'The level asks for another invariant, but this break counts as well. Can you also break, or prove, ' + goal.invariant + '? '];
-      cards.push(this.onward());
-      this.save(level, best);
     } else if (this.distances(all)[state] < 0) {
-      text = ['Nothing can be broken from here on: undo, or restart.' + this.sending(level, state)];
+      text = ['Nothing can be broken from here on: undo, or restart.' + this.sending(level, state) + this.late()];
       this.element.dataset.state = 'stuck';
     } else if (goal.schedule && this.distances(bit)[state] < 0) {
       text = ['From here on “' + goal.invariant + '” can\'t happen any more; something' +
-        ' else can.' + this.sending(level, state)];
+        ' else can.' + this.sending(level, state) + this.late()];
       this.element.dataset.state = 'stuck';
     } else {
-      text = ['Pick what happens next, in the picture or the list.'];
+      text = ['Pick what happens next' + (this.small ? ':' : ', in the picture or the list.')];
+    }
+    if (/z$/.test(this.path[this.path.length - 1])) { // the explorer leaves out what comes to the same
+      text.push(' While ' + this.path[this.path.length - 1][0] + ' is stopped, nothing arrives until the lease ends: let it arrive before the stop.');
     }
     this.cards.replaceChildren.apply(this.cards, cards);
     this.hint.disabled = this.claim.disabled = won || !!this.before;
     this.verdict.replaceChildren.apply(this.verdict, text);
+  };
+  // late is why a client that was granted the lock isn't a holder.
+  Game.prototype.late = function () {
+    var run = this.view.run, late = run.entries.find(function (e, i) {
+      var key = i && (e.state.leases || [])[0];
+      return key && /^reply .* to (SET .* EX|EVAL\S* acquire)/.test(e.text) && !/ (nil|0) to /.test(e.text) &&
+        run.clientOf(key.owner) === e.client && (e.state.inside || []).indexOf(key.owner) < 0;
+    }), name = late && run.data.clients[late.client];
+    return late ? ' ' + name + ' counts its lease from when it sent its command. When the grant came, that lease was over, so ' +
+      name + ' gives the lock back. Undo, and let ' + name + ' be refused first: it asks again when the key is gone.' : '';
+  };
+  // spent is what can't happen once more within the graph's bounds.
+  Game.prototype.spent = function () {
+    var path = this.path, bounds = this.graph.bounds, list = [['x', 'crash', 'crash'], ['E', 'expiry', 'lease end'],
+      ['z', 'pause', 'pause']].filter(function (kind) {
+      var most = new RegExp('(\\d+) ' + kind[1]).exec(bounds);
+      return most && path.filter(function (a) { return a === kind[0] || a[1] === kind[0]; }).length >= Number(most[1]);
+    }).map(function (kind) { return 'one ' + kind[2]; });
+    return list.length && !this.wins() ? 'Used up: ' + list.join(' and ') + ' per game.' : '';
   };
   // sending is why a crash comes too late, if a command is under way.
   Game.prototype.sending = function (level, state) {
@@ -590,7 +612,10 @@
       return l.lock === this.graph.lock;
     }, this) : this.levels[this.level + 1];
     return html('p', {}, [next ? html('a', { 'class': 'next', href: this.address(next) },
-      ['Next: ' + next.title + ' →']) : 'That was the last level.']);
+      ['Next: ' + next.title + ' →']) : 'That was the last level. '].concat(next || !this.home ? [] : [
+      ['lab', '#rung=your+lock', 'Write your own lock'], ['at-work', '', 'Which lock at work?']].flatMap(function (to) {
+      return [html('a', { 'class': 'next', href: this.beside(to[0], to[1]) }, [to[2]]), ' '];
+    }, this)));
   };
 
   // last is the last step until another one that is as wanted; 0: none is.
@@ -662,6 +687,13 @@
     return { step: k, client: run.entries[k].client, line: run.entries[k].line,
       text: word(run.entries[k].text) };
   };
+  // entered is the line from which the client of a step got the lock.
+  Game.prototype.entered = function (step) {
+    var run = this.view.run, client = run.entries[step].client;
+    function owns(e) { return (e.state.leases || []).some(function (l) { return run.clientOf(l.owner) === client; }); }
+    var k = this.last(step, function (now, then) { return now.client === client && now.line && owns(now) && !owns(then); });
+    return k && { step: k, client: client, line: run.entries[k].line, text: word(run.entries[k].text) };
+  };
   // marked marks a line in the code of a client, or of all, and returns it.
   Game.prototype.marked = function (line, client) {
     this.view.boards.forEach(function (board, i) {
@@ -680,16 +712,18 @@
   // explained is the card of a break: what happened, what the next rung changes, and at
   // which line it was.
   Game.prototype.explained = function (invariant, step) {
-    var at = this.behind(step), next = this.higher();
+    var inside = /holders|update|write/.test(invariant) && this.entered(step);
+    var at = inside || this.behind(step), next = this.higher();
     var parts = [html('p', { 'class': 'happened' }, [this.tells(invariant, step)])];
     if (next) {
-      parts.push(html('p', {}, ['The next rung, ', html('b', {}, [next.lock]), ': ' +
+      parts.push(html('p', {}, [next.lock === 'reentrant' ? 'A side branch, ' : this.small ? 'The next lock, ' : 'The next rung, ', html('b', {}, [next.lock]), ': ' +
         next.idea + '.']));
     }
     parts.push(this.further(invariant, step));
     if (at.line) {
-      parts.push(html('p', { 'class': 'decisive' }, [this.graph.clients[at.client] + '\'s ' +
-        at.text + ' of step ' + at.step + ' comes from ' + at.line + ': ',
+      parts.push(html('p', { 'class': 'decisive' }, [this.graph.clients[at.client] + (inside ?
+        ' got in here, with its ' + at.text + ' of step ' + at.step + ', ' : '\'s ' + at.text + ' of step ' + at.step +
+        ' comes from ') + at.line + ': ',
       html('code', {}, [this.code(at.line)])]));
       this.marked(at.line, at.client);
     }
@@ -813,6 +847,10 @@
     (link || this.verdict).focus({ preventScroll: this.small || window.innerWidth > 960 });
     this.scroll.scrollTop = 0;
   };
+  // beside is the address of a page beside the levels' page.
+  Game.prototype.beside = function (page, hash) {
+    return new URL(page + (/\.html$/.test(this.home.pathname) ? '.html' : '.md') + hash, this.home.href).href;
+  };
   // address is that of a level, or of another invariant of its lock.
   Game.prototype.address = function (level, invariant) {
     var hash = '#level=' + (invariant || level.invariant).replace(/ /g, '-');
@@ -854,8 +892,8 @@
         b.addEventListener('click', function () {
           if (l.at === right) { game.proved(level, l); return; }
           b.disabled = true;
-          game.advice.textContent = 'Not this one: without ' + l.at + ' the invariant' +
-            ' would hold as well.';
+          b.after(html('p', { role: 'status' }, ['Not this one: without ' + l.at + ' the invariant' +
+            ' would hold as well.']));
         });
         return html('li', {}, [b]);
       }))]));

@@ -480,8 +480,9 @@
       [this.head, this.bar])]);
     if (files.length === 0) { return; }
     files.forEach(function (file) {
-      var tab = board.tabs[file] = html('button', { type: 'button' },
-        [file.slice(file.lastIndexOf('/') + 1)]);
+      var name = file.slice(file.lastIndexOf('/') + 1);
+      if (!files[1]) { board.bar.append(html('span', {}, [name])); return; }
+      var tab = board.tabs[file] = html('button', { type: 'button' }, [name]);
       tab.addEventListener('click', function () { board.open(file); });
       board.bar.append(tab);
     });

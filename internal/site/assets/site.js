@@ -236,6 +236,10 @@
 
   document.getElementById('theme').addEventListener('click', turn);
 
+  // A level goes to its slide with its moves.
+  var toSlides = document.getElementById('slides');
+  if (toSlides) { toSlides.addEventListener('click', function () { toSlides.hash = /=/.test(location.hash) ? location.hash : ''; }); }
+
   // Keys can be switched off, for those whose software uses them.
   var keys = document.getElementById('keys'), help = document.getElementById('help');
   try { keys.checked = localStorage.getItem('keys') !== 'off'; } catch (e) { }
@@ -284,6 +288,17 @@
       a.before(mark);
     }
   });
+
+  // The levels' page says where the game is, which a reader here knows: it has the way on instead.
+  var hint = main.dataset.file === 'docs/levels.md' && main.querySelector('p + p');
+  if (hint) {
+    var all = Array.from(main.querySelectorAll('ol > li > a')), open = all.findIndex(function (a) { return !a.previousSibling; });
+    var begin = document.createElement('a');
+    begin.className = 'begin';
+    begin.href = all[Math.max(0, open)].href;
+    begin.textContent = open > 0 ? 'Continue with level ' + (open + 1) : open < 0 ? 'All done: play level 1 again' : 'Start level 1';
+    hint.replaceChildren(begin);
+  }
 
   // A phone shows the rows of a table of sentences as cards.
   main.querySelectorAll('table').forEach(function (table) {
@@ -575,7 +590,7 @@
       select.add(new Option(i ? 'what breaks ' + th.textContent : 'every lock', i && i + 1));
     });
     label.className = 'one-lock';
-    label.append('Show: ', select);
+    label.append('Start with one lock: ', select);
     select.addEventListener('change', function () {
       var one = Number(select.value);
       Array.from(table.rows).forEach(function (row, r) {
