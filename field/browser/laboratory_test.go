@@ -360,7 +360,7 @@ func TestALearnerWritesALock(t *testing.T) {
 	assert.Equal(t, "  return (yield ['DEL', key]) === 1;",
 		shows[string](b.stage, `document.querySelector('.laboratory li.now code').textContent`))
 	e := b.presses("Run all scenarios")
-	assert.Contains(t, e.Outcome, "Your lock stands on gold. To reach platinum: overrun_release (A deletes")
+	assert.Contains(t, e.Outcome, "Your lock stands on gold.\nTo reach platinum:\noverrun_release (A deletes")
 	assert.Contains(t, e.Outcome, "Your lock breaks where gold and gold/script break")
 	worlds := b.presses("A hundred random worlds")
 	assert.Regexp(t, `^One of the first \d+ random worlds breaks your lock\.\n[a-z ]+: breaks, \d+\.\d+ s: `, worlds.Outcome)

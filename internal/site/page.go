@@ -74,7 +74,7 @@ func (s *Site) file(w http.ResponseWriter, r *http.Request, file string) {
 func (s *Site) missing(w http.ResponseWriter, file string) {
 	s.show(w, http.StatusNotFound, page{Title: "Not here", File: file,
 		Body: template.HTML("<h1>Not here</h1><p>There is no " +
-			html.EscapeString(file) + ".</p>")})
+			html.EscapeString(file) + `. Search above, or <a href="/">begin at the first page</a>.</p>`)})
 }
 
 func (s *Site) show(w http.ResponseWriter, status int, p page) {

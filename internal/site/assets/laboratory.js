@@ -71,11 +71,12 @@
   Program.prototype.ask = function (question) {
     var program = this;
     return this.load().then(function () {
+      var patience = Math.min(program.patience, question.code && !question.worlds ? 20 : Infinity);
       return new Promise(function (done, failed) {
         program.waiting.push({ done: done, failed: failed, timer: setTimeout(function () {
-          program.end('There was no answer within ' + program.patience + ' s. Does ' + (question.code ?
+          program.end('There was no answer within ' + patience + ' s. Does ' + (question.code ?
             'your code' : 'a script') + ' loop forever? The laboratory starts anew with the next run.');
-        }, program.patience * 1000) });
+        }, patience * 1000) });
         program.worker.postMessage(JSON.stringify(question));
       });
     });
@@ -116,12 +117,13 @@
     this.soFar = html('span', {});
     this.progress = html('p', { 'class': 'progress', hidden: '' }, [this.soFar, ' ',
       button('stop', function () { lab.stop(); })]);
+    this.told = html('div', { 'class': 'told' }, [this.outcome, this.progress]);
     this.start = button('Start the laboratory (5 MB)', function () { lab.begin(); });
     this.writes = button('Write your own lock', function () {
       history.replaceState(null, '', '#' + new URLSearchParams({ rung: OWN }));
       lab.begin();
     });
-    element.append(html('p', { 'class': 'buttons' }, [this.start, this.writes]), this.outcome, this.progress);
+    element.append(html('p', { 'class': 'buttons' }, [this.start, this.writes]), this.told);
     if (new URLSearchParams(location.hash.slice(1)).get('rung')) { this.begin(); }
     window.addEventListener('hashchange', function () {
       var hash = new URLSearchParams(location.hash.slice(1));
@@ -143,7 +145,9 @@
   };
 
   Laboratory.prototype.report = function (text, classes) {
-    this.outcome.textContent = text;
+    this.outcome.replaceChildren.apply(this.outcome, text.split(/(?<=\n)/).map(function (line) {
+      return html('span', { 'class': /: breaks, /.test(line) ? 'wrong' : '' }, [line]);
+    }));
     this.outcome.className = 'outcome ' + (classes || '');
     var box = this.outcome.getBoundingClientRect();
     if (classes !== 'busy' && this.settings && this.settings.offsetWidth === this.element.offsetWidth &&
@@ -236,8 +240,7 @@
     this.place = html('div', {});
     this.place.addEventListener('step', function (e) { lab.stepped(e.detail); });
     this.table = html('div', { 'class': 'verdicts' });
-    this.element.append(this.settings, html('div', { 'class': 'result' }, [this.dropped, this.outcome,
-      this.progress, this.table, this.dropper, this.place]));
+    this.element.append(this.settings, html('div', { 'class': 'result' }, [this.dropped, this.told, this.table, this.dropper, this.place]));
     this.element.classList.add('built');
   };
   // mark shows which numbers are changed, also when they are folded.
@@ -345,7 +348,7 @@
       return html('optgroup', { label: family }, lab.catalogue.scenarios.filter(function (s) {
         return s.family === family && all.indexOf(s.name) >= 0;
       }).map(function (s) {
-        var o = option(s.name, s.name + (breaks.indexOf(s.name) >= 0 ? ' ✗' : ''));
+        var o = option(s.name, s.name + (breaks.indexOf(s.name) >= 0 ? ' ✗' : '') + ': ' + s.short);
         o.title = s.summary;
         return o;
       }));
@@ -417,7 +420,7 @@
     clearInterval(this.ticks);
     this.ticks = setInterval(function () {
       lab.soFar.textContent = [lab.program.stage, lab.took() + ' s',
-        lab.took() > 1 && (question.code ? 'does your code loop forever?' :
+        lab.took() >= 10 && (question.code ? 'does your code loop forever?' :
           question.scripts ? 'does a script loop forever?' : '')]
         .filter(Boolean).join(', ');
       lab.progress.hidden = false;
@@ -771,9 +774,17 @@
   };
   // grade adds where the learner's lock stands, and what to fix next.
   Laboratory.prototype.grade = function (all) {
-    var lab = this, how = this.outcome.className.replace('outcome ', '');
+    var lab = this, counted = this.outcome.textContent;
     return this.ask({ grade: all }).then(function (a) {
-      lab.report(a.grade.says.slice(0, 3).join(' ') + ' ' + lab.outcome.textContent, how);
+      lab.outcome.replaceChildren.apply(lab.outcome, a.grade.says.slice(0, 3).map(function (says, i) {
+        var steps = /^([^:]*: )(.*)\.$/.exec(says);
+        return i < 1 ? html('b', {}, [says]) : !steps ? html('div', {}, [says]) : html('div', {}, [steps[1], html('ul', {},
+          steps[2].split(/, (?=\w+(?: \(|,|$))/).map(function (step) {
+            var name = step.split(' ')[0], v = all.find(function (v) { return v.scenario === name && v.verdict === 'breaks'; }) ||
+              all.find(function (v) { return v.scenario === name; });
+            return html('li', {}, v ? [button(name, function () { lab.open(v, true); }), step.slice(name.length)] : [step]);
+          }))]);
+      }).concat(html('small', {}, [counted])));
     });
   };
   // worlds plays random worlds, some at a time, until something breaks that isn't declared.
@@ -793,7 +804,7 @@
       lab.all = null;
       lab.program.patience = 30;
       lab.element.dataset.took = String(Math.round(performance.now() - began));
-      lab.show(a, 0);
+      if (a.error || a.run) { lab.show(a, 0); }
       lab.about.textContent = a.story ? 'Not ' + lab.scenario.value + ' but a random world, as short as' +
         ' it can be: ' + a.story : '';
       if (a.story) {
@@ -804,6 +815,7 @@
       if (!a.error && !a.run) {
         lab.report(lab.isOwn() ? 'Your lock held in 100 random worlds.' : 'In 100 random worlds ' +
           lab.lock.value + ' broke nothing but what the matrix says of it.', lab.isOwn() ? 'holds' : '');
+        if (lab.player) { lab.outcome.append('\nThe run below is ' + lab.scenario.value + '.'); }
       }
       lab.element.dataset.state = 'ready';
       return null;
@@ -867,21 +879,22 @@
       return breaks === v.declared ? 'as the rung does' :
         breaks ? 'only with your change' : 'your change fixes it';
     }
+    var more = rows.some(function (v) { return differs(v).replace('as the rung does', ''); });
     this.table.replaceChildren(html('div', { 'class': 'scrolls', tabindex: '0',
       role: 'group', 'aria-label': 'verdicts' }, [html('table', {}, [html('thead', {}, [
-      html('tr', {}, ['scenario', 'invariant', 'verdict', ''].map(function (h) {
+      html('tr', {}, ['scenario', 'invariant', 'verdict'].concat(more ? '' : []).map(function (h) {
         return html('th', {}, [h]);
       }))]), html('tbody', {}, rows.map(function (v) {
       var opens = button(v.scenario, function () { lab.open(v); });
       opens.title = lab.summary(v.scenario);
       return html('tr', {}, [html('td', {}, [opens]), html('td', {}, [v.invariant]),
-      html('td', { 'class': v.verdict === 'breaks' ? 'broken' : 'holds' }, [v.verdict]),
-      html('td', {}, [differs(v)])]);
+      html('td', { 'class': v.verdict === 'breaks' ? 'broken' : 'holds' }, [v.verdict])].concat(
+        more ? html('td', {}, [differs(v)]) : []));
     }))])]));
   };
   // open shows the run of a verdict; quietly it leaves the outcome as it is.
   Laboratory.prototype.open = function (v, quietly) {
-    var lab = this, said = this.outcome.textContent, how = this.outcome.className;
+    var lab = this, said = Array.from(this.outcome.childNodes), how = this.outcome.className;
     this.scenario.value = v.scenario;
     this.invariant = v.verdict === 'can\'t be judged' ? '' : v.invariant;
     this.faults = [];
@@ -890,7 +903,7 @@
     this.ask(this.question(v.scenario)).then(function (a) {
       lab.show(a, 0);
       if (quietly) {
-        lab.outcome.textContent = said;
+        lab.outcome.replaceChildren.apply(lab.outcome, said);
         lab.outcome.className = how;
       }
       lab.element.dataset.state = 'ready';

@@ -163,9 +163,10 @@
     this.code = html('div', { 'class': apart ? 'source apart' : 'source' },
       this.boards.map(function (b) { return b.element; }));
     this.element = html('section', { 'class': 'view', 'aria-label': d.lock }, [
-      html('p', { 'class': 'lock' }, [html('b', {}, [d.lock]), ' ', html('span', {
+      html('p', { 'class': 'lock' }, [html('b', {}, [d.lock + (d.verdict === 'does not arise' ? ':' : '')]), ' ', html('span', {
         'class': 'verdict ' + (d.verdict === 'breaks' ? 'broken' : 'holds') },
-      [d.verdict === 'breaks' ? 'breaks: ' + d.invariant : d.verdict])]),
+      [d.verdict === 'breaks' ? 'breaks: ' + d.invariant :
+        d.verdict === 'does not arise' ? 'the situation doesn\'t arise' : d.verdict])]),
       html('div', { 'class': 'parts' }, [this.lanes,
         html('div', { 'class': 'beside' }, [this.facts, this.code])])
     ]);
@@ -736,7 +737,7 @@
             player.runs[name].data.verdict + ')']);
         })));
       this.compared.addEventListener('change', function () { player.compare(); });
-      compare = html('label', {}, ['beside it: ', this.compared]);
+      compare = html('label', {}, ['beside it ', this.compared]);
     }
     var whatIf = '';
     if (this.element.dataset.laboratory) {
@@ -752,9 +753,9 @@
         button('◀ back', 'one step back', function () { player.step(-1); }),
         this.playing,
         button('step ▶', 'one step on', function () { player.step(1); }),
-        button('▶|', 'to the end', function () { player.go(player.last()); }),
+        button('▶|', 'to the end', function () { player.go(player.last()); player.sight(); }),
         this.slider]),
-      html('div', { 'class': 'controls' }, [html('label', {}, ['speed: ', this.speed]),
+      html('div', { 'class': 'controls' }, [html('label', {}, ['speed ', this.speed]),
         html('label', {}, [this.every, ' every attempt']), compare, whatIf,
         linker(function () {
           return location.href.replace(/#.*/, '') + player.address();
@@ -802,6 +803,14 @@
     this.main.layout(this.all); // there is more room for it, or less
     this.go(this.main.at, quiet);
     if (name && !quiet) { this.reveal(); }
+  };
+  // sight scrolls down to the row that is shown, and to all of the picture as long as the
+  // buttons stay in sight.
+  Player.prototype.sight = function () {
+    if (document.documentElement.hasAttribute('data-slide')) { return; }
+    var lanes = this.main.lanes.getBoundingClientRect(), row = this.main.cursor.getBoundingClientRect();
+    var room = this.slider.parentNode.getBoundingClientRect().top - 4;
+    window.scrollBy(0, Math.max(0, row.bottom + 8 - innerHeight, Math.min(room, lanes.bottom + 8 - innerHeight)));
   };
   // reveal scrolls a phone to where both runs are in sight.
   Player.prototype.reveal = function () {
@@ -890,12 +899,13 @@
     var row = this.main.rows[this.main.rowOf[this.main.at] + by];
     return this.past || !row ? Math.max(0, this.at() + by) : by > 0 ? row.to : row.from;
   };
-  Player.prototype.step = function (by) { this.stop(); this.go(this.next(by)); };
+  Player.prototype.step = function (by) { this.stop(); this.go(this.next(by)); this.sight(); };
   Player.prototype.toggle = function () {
     if (this.timer) { this.stop(); return; }
     if (this.at() === this.last()) { this.go(0); }
     this.playing.textContent = '❚❚ pause';
     if (this.asked()) { this.go(this.next(1)); }
+    this.sight();
     this.tick();
   };
   Player.prototype.tick = function () {
@@ -929,7 +939,7 @@
     if (act) { this.step(act); }
     else if (e.key === ' ' || e.key === '.') { this.toggle(); }
     else if (e.key === 'Home') { this.stop(); this.go(0); }
-    else if (e.key === 'End') { this.stop(); this.go(this.last()); }
+    else if (e.key === 'End') { this.stop(); this.go(this.last()); this.sight(); }
     else { return; }
     e.preventDefault();
     e.stopPropagation(); // the page's own keys turn pages

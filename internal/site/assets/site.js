@@ -421,7 +421,7 @@
     'cron crontab scheduler': 'minute timetable job', 'duplicate double': 'twice idempotency', 'idempotent': 'idempotency', 'two': 'both', 'webhook': 'task job',
     'oversold inventory booking reservation': 'oversell stock sold', 'steal stolen somebody someone stranger wrong': 'another foreign',
     'stuck frozen blocked zombie': 'orphaned forever hangs', 'kill killed dead died die': 'crash dies', 'lose loses losing': 'lost loss',
-    'expiry ttl': 'lease expire ends', 'timeout': 'lease ttl deadline', 'heartbeat extend keepalive': 'renew watchdog', 'eviction': 'evict',
+    'expiry ttl': 'lease expire ends pexpire', 'timeout': 'lease ttl deadline', 'heartbeat extend keepalive': 'renew watchdog', 'eviction': 'evict',
     'retry backoff': 'polling attempt repeated', 'worker pod instance thread': 'client holder process', 'recursive nested': 'reentrant reentry',
     'split brain': 'partition', 'sentinel replication': 'replica failover', 'persistence aof': 'restart disk', 'internet offline wifi': 'network',
     'performance speed slow latency throughput': 'benchmark costs fast', 'monitor metric observability prometheus': 'count alert log production',
@@ -432,7 +432,7 @@
     'of on or our should so that the there this to vs versus was we were what when where which who why will with would you your').split(' '));
   // later is what is for experts or names everything: other pages come before it, unless it is asked for.
   var later = /exercises|matrix|sources|challenges|alternatives|libraries|redisson|explorer|swarm|soak|language|workshop|import|cohort|handout|levels\/|reference|what comes next/;
-  var sections, vocabulary = new Map(); // the pages' words, and their stems
+  var sections, guesses = [], vocabulary = new Map(); // the pages' words, and their stems
   function tokens(text) { return text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) || []; }
   // stem is a word without its ending: expiry finds expired.
   function stem(w) { return w.replace(/(?<=^.{3,})(?<![isu])s$/, '').replace(/^(.{4,}?)(ation|ing|ied|ed|ie|al|e|y)$/, '$1'); }
@@ -464,7 +464,7 @@
       return typed.split(' ').map(stem).includes(s) ? tokens(alike[typed]).map(stem) : [];
     }));
     vocabulary.forEach(function (its, t) {
-      var sure = t === w || t === before + w || t === w + after ? 1 : its === s ? 0.9 :
+      var sure = t === w || t === before + w || t === w + after ? 1 : its === s ? 0.95 :
         t.startsWith(w) ? 0.4 + 0.4 * w.length / t.length : like.has(its) ? 0.65 : 0;
       if (sure) { some.set(t, sure); }
     });
@@ -472,6 +472,7 @@
       vocabulary.forEach(function (its, t) {
         if (t.includes(w) || w.length > 3 && (typo(w, t) || typo(s, its))) { some.set(t, 0.5); }
       });
+      guesses.push([w, Array.from(some.keys())]);
     }
     return some;
   }
@@ -480,6 +481,7 @@
   function find(text) {
     sections = sections || lockladder.pages.slice(1).flatMap(divided); // the front page is a list of links
     var all = tokens(text), big = all.filter(function (w) { return (w[1] || w >= '0' && w <= '9') && !little.has(w); });
+    guesses = [];
     var words = big.length ? big : all, phrase = ' ' + words.join(' ') + ' ', pages = new Map();
     var fits = words.map(function (w, i) { return meant(w, words[i - 1], words[i + 1]); });
     function sum(values) { return values.reduce(function (all, v, i) { return all + v * rare[i]; }, 0); }
@@ -503,8 +505,8 @@
         if (worth > most || !i) { most = worth; hit.part = part; }
       });
       hit.score = (2.5 * sum(heading) / (1 + 0.08 * length) + (first ? 1.8 : 1.5) * sum(hit.sure[0]) + 1.5 * most +
-        (heading.every(function (v) { return v > 0.8; }) ? (hit.section.term ? 3 : 2) * whole * words.length / length : 0)) *
-        Math.pow(sum(hit.any) / whole, 1.5) * (kind && !(kind[0] === 'matrix' && /_/.test(text)) && !fits.some(function (fit) { return fit.get(kind[0]) > 0.8; }) ? 0.6 : 1);
+        (heading.every(function (v) { return v > 0.8; }) ? (hit.section.term ? 3 : kind && kind[0] !== 'levels/' ? 1 : 2) * whole * words.length / length : 0)) *
+        Math.pow(sum(hit.any) / whole, 1.5) * (hit.section.term && /^.{0,100}See .{3,20}\.$/.test(hit.section.text.replace(/\n/g, ' ')) ? 0.5 : 1) * (/^docs\/\d-/.test(hit.page.file) ? 1.35 : 1) * (kind && !(kind[0] === 'matrix' && /_/.test(text)) && !fits.some(function (fit) { return fit.get(kind[0]) > 0.8; }) ? kind[0] === 'levels/' ? 0.6 : kind[0] === 'matrix' ? 0.4 : 0.5 : 1);
     });
     hits.sort(function (a, b) { return b.score - a.score; }).forEach(function (hit) {
       var page = pages.get(hit.page) || [];
@@ -554,7 +556,12 @@
     found.hidden = false;
     if (!pages) { return ways('Type a word or a question, such as lock stuck, which library or cron. Or begin here:'); }
     if (!pages.length) { return ways('Nothing is found. Try another word, or begin here:'); }
-    if (!pages[0][0].any.every(Boolean)) { found.append('Nothing has all of these words. Closest:'); }
+    if (guesses.length) {
+      found.append.apply(found, guesses.map(function (g) {
+        return 'Nothing has “' + g[0] + '”. ' + (g[1].length ? 'Closest: ' + g[1].slice(0, 3).join(', ') + '. ' : '');
+      }));
+    } else if (!pages[0][0].any.every(Boolean)) { found.append('Nothing has all of these words. Closest:'); }
+    if (/\b(tutorial|beginner|newcomer|intro(duction)?|quick ?start|(get|getting|where to|how to)? ?(start(ed)?|begin)( here)?)\s*$/i.test(search.value)) { ways('Begin here:'); }
     ul.append.apply(ul, pages.slice(0, 8).flatMap(function (hits) { return hits.map(item); }));
     found.append(ul);
   }

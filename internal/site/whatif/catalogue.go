@@ -28,6 +28,7 @@ type Rung struct {
 type Scenario struct {
 	Name       string   `json:"name"`
 	Family     string   `json:"family"`
+	Short      string   `json:"short"`
 	Summary    string   `json:"summary"`
 	Invariants []string `json:"invariants"`
 }
@@ -53,13 +54,12 @@ func catalogue() *Catalogue {
 		c.Rungs = append(c.Rungs, r)
 	}
 	for _, s := range scenarios.Catalogue {
-		c.Scenarios = append(c.Scenarios, Scenario{s.Name, s.Family,
+		c.Scenarios = append(c.Scenarios, Scenario{s.Name, s.Family, scenarios.InShort(s.Name),
 			strings.Join(strings.Fields(s.Summary), " "), s.Invariants})
 	}
 	for _, e := range exercise.All {
 		if e.OnlyScripts() {
-			c.Exercises = append(c.Exercises, Exercise{e.Name(), e.Rung, e.Task,
-				e.Scenarios})
+			c.Exercises = append(c.Exercises, Exercise{e.Name(), e.Rung, e.Task, e.Scenarios})
 		}
 	}
 	return c
