@@ -165,8 +165,8 @@ func noise(rows []Row) string {
 		} else if len(quiet) > 0 {
 			which = "all but " + names(rows, quiet...)
 		}
-		text = fmt.Sprintf("Too noisy to compare closely: %s. Their range is %d %% of the median or wider, or of fewer"+
-			" than %d rounds. ", which, 2*noisy, fewest)
+		text = fmt.Sprintf("Too noisy to compare closely (a range of %d %% of the median or more, or fewer than %d"+
+			" rounds): %s. ", 2*noisy, fewest, which)
 	}
 	if swing < steady && text == "" {
 		return ""
