@@ -386,7 +386,7 @@ func notes(rows []dotsRow) (all []string) {
 			pauses = append(pauses, pause)
 		}
 		if d.row.favored() {
-			all = []string{"‡ at its best, with all clients in one process; it gives up the order between processes"}
+			all = []string{"‡ at its best, all in one process; it gives up the order between processes"}
 		}
 	}
 	if len(pauses) == 0 {
