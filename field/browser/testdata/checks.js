@@ -164,6 +164,7 @@
         });
         key('PageUp');
         if (shown() !== slides.length - 2) { wrong.push('PageUp does not go back'); }
+        await until(() => !all('[aria-label="play or pause"]').some(b => /pause/.test(b.textContent))); // it was at its end
         for (const what of /3-gold/.test(location) ? [':scope > details + details', ':scope > .player'] : []) {
           const slide = slides.findLast(s => s.querySelector(what)), asks = all(':scope > :is(details, .player):not(.player + *)', slide);
           for (let keys = 0; slide.hidden && keys < 40; keys++) { key('PageUp'); }
@@ -171,6 +172,7 @@
           for (const e of asks) {
             key('PageDown');
             await until(() => e.open || e.dataset.at > 0);
+            await wait(60); // it has hidden the others
             if (!e.open && !(e.dataset.at > 0)) { wrong.push('Page Down neither answers nor plays'); }
           }
           const at = slide.querySelector('.player [type=range]');
