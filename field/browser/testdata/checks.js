@@ -223,8 +223,8 @@
       pages: ['/docs/3-gold.md'], sizes: desktop, check: async wrong => {
         const search = document.getElementById('search'), found = document.getElementById('found');
         for (const [words, first] of [['game', '/docs/levels.md'], ['benchmark', '/docs/benchmark.md'],
-          ['fencing token', '/docs/glossary.md'], ['watchdog', '/docs/glossary.md'],
-          ['fencing', '/docs/glossary.md'], ['redlock failover', '/docs/8-redlock.md'],
+          ['fencing token', '/docs/glossary.md'], ['watchdog', '/docs/6-watchdog.md'], ['watchdgo', '/docs/6-watchdog.md'],
+          ['fencing', '/docs/7-fenced.md'], ['redlock failover', '/docs/8-redlock.md'],
           ['lock stuck', '/docs/glossary.md'], ['cron', '/docs/scheduled.md'],
           ['fenc tok', '/docs/7-fenced.md'], ['redlokc', '/docs/8-redlock.md'],
           ['handlelosttoken', '/docs/at-work.md'], ['which library python', '/docs/at-work.md'],
