@@ -15,6 +15,7 @@ import (
 // mustComeFree is the judge of this family: somebody waits for a lock that nobody alive holds.
 func (a *actor) mustComeFree(patience time.Duration, why string) {
 	asked := a.run.Now()
+	patience += max(0, a.run.lease()-lease) // in the laboratory a lease may be longer
 	err := a.acquire(patience)
 	if err != nil && !a.run.Exact() && a.run.readable() && !a.executes(asked) {
 		err = a.acquire(patience) // on a busy machine, no server has heard it ask

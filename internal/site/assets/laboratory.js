@@ -873,7 +873,7 @@
         var better = lab.catalogue.rungs.slice(lab.order(near)).find(function (r) {
           return (r.breaks || []).indexOf(v.scenario) < 0;
         });
-        return better ? better.name + ' holds' : '';
+        return better && !lab.changes().length ? better.name + ' doesn\'t break' : ''; // with these numbers it may
       }
       var breaks = v.verdict === 'breaks';
       return breaks === v.declared ? 'as the rung does' :

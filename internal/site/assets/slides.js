@@ -37,15 +37,16 @@
   function columns(img) {
     return fetch(img.src).then(function (got) { return got.text(); }).then(function (text) {
       var high = Number(/height="(\d+)/.exec(text)[1]), low = Number(/\dV([\d.]+)/.exec(text)[1]);
-      var next = Array.from(text.matchAll(/y="([\d.]+)" dy="-20"/g))[1][1] - 41, left = next - 67;
+      var legend = Number(/cy="(\d+)/.exec(text)[1]), next = Array.from(text.matchAll(/y="([\d.]+)" dy="-20"/g))[1][1] - 41;
+      var left = next - legend + 13;
       function part(x, y, from, to, wide, high) { // of the picture, at a place
         return ['<svg x="', x, '" y="', y, '" width="', wide || 592, '" height="', high || to - from, '" viewBox="4 ', from, ' 592 ',
           to - from, '">', text.slice(text.indexOf('<style'))].join('');
       }
       img.insertAdjacentHTML('beforebegin', '<svg class="chart" viewBox="0 0 1184 ' + Math.max(left + high - low - 2, 78 + low - next) + '">' +
-        part(0, 0, 70, 92, 677, 25) + part(0, 25, 92, next) + part(0, left, low, low + 44) + part(0, left + 44, low + 46, high) +
+        part(0, 0, legend - 10, legend + 12, 677, 25) + part(0, 25, legend + 12, next) + part(0, left, low, low + 44) + part(0, left + 44, low + 46, high) +
         part(592, 34, next, low + 44) + '</svg>');
-      img.alt += text.replace(/[^]*?>(†[^<]+)[^]*|[^]*/, '. $1');
+      img.alt += Array.from(text.matchAll(/>([†‡] [^<]+)/g), function (note) { return '. ' + note[1]; }).join('');
     }).catch(function () {}); // a page from a disk can't read it
   }
 
