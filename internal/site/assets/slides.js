@@ -83,7 +83,7 @@
         // alone is how many words may be beside it
         alone: block.matches('.player, .game, .picture:has(> svg)') ? 15 : block.matches('.picture') ? 32 : 0,
         rest: block.matches('.rest, :has(> .rest)'), text: block.matches('p:not(.picture), .on'), list: block.matches('ul, ol') && block.dataset.block,
-        words: big || head || block.matches('h1 + :has(> em:first-child)') ? 0 : words(block.querySelector('summary') || block) });
+        words: big || head || block.matches('h1[data-block] + :has(> em:first-child)') ? 0 : words(block.querySelector('summary') || block) });
     });
     // cost is what is bad about a slide with the units from i to before j.
     function cost(i, j) {
@@ -95,9 +95,9 @@
         alone = alone || u.alone;
       });
       if (!first.head) { high += first.title ? first.title.offsetHeight + gap : 0; cost += 15; } // the title is repeated
-      if (alone) { high = room; cost += others > 2 || text > alone ? 400 : 5 * others; } // it takes what room there is
+      if (alone) { high = room; cost += others > 2 || text > alone ? 1e4 : 5 * others; } // it takes what room there is
       if (high > room) { cost += j - i > 1 + first.head ? 1e5 : 1e3; }
-      if (j < units.length) { cost += last.leads + (last.title !== first.title && last.list && units[j].list === last.list ? 25 : 0); }
+      if (j < units.length) { cost += last.leads + (!last.list || units[j].list !== last.list ? 0 : last.title === first.title ? 12 : 25); }
       return cost + 120 * Math.pow(Math.max(0, 1 - high / room / 0.7), 2) +
         (big || text + (first.title ? words(first.title) : 0) > 13 ? 0 : 500) + Math.pow(Math.max(0, text - LONG - 4) / 1.6, 2);
     }
@@ -206,7 +206,7 @@
     var rows = Array.from(table.rows), head = rows.shift(), high = [0], first = few(table, BEFORE), part = table;
     var left = below(table) - head.offsetHeight - gap, last = few(table, AFTER);
     if (table.offsetHeight + first < below(table) - gap) { return; }
-    Array.from(head.cells).forEach(function (cell) { cell.style.width = cell.offsetWidth + 'px'; });
+    if (!wide(table)) { Array.from(head.cells).forEach(function (cell) { cell.style.width = cell.offsetWidth + 'px'; }); }
     rows.forEach(function (row, i) { high.push(high[i] + row.offsetHeight); });
     var begins = parts(rows.length, function (i, j) {
       return (high[j] - high[i] + (i ? 0 : first) + (j < rows.length ? 0 : last)) / left;
@@ -226,7 +226,7 @@
     var most = Math.max(4, Math.floor((below(part) - gap - pre.offsetHeight) / high) + lines.length), block = part.dataset.block; // most of them fit
     if (!pre.offsetHeight || pre.offsetHeight + first < below(part) - gap) { return; }
     var changed = lines.map(function (line) { return diff && /^[+-]/.test(line); }), keeps = lines.map(function (line, i) {
-      return !diff || /^ (func|type)\b/.test(line) || changed.slice(Math.max(0, i - 2), i + 3).some(Boolean);
+      return !diff || /^ (func|type)\b/.test(line) || changed.slice(Math.max(0, i - 2), i + 4).some(Boolean);
     });
     var left = lines.map(function (line, i) {
       return keeps[i] ? { text: line.slice(diff), html: html[i], changed: changed[i] } : { text: '⋯', html: ' ⋯' };
@@ -254,7 +254,7 @@
   function fill(section) {
     var low = bar.getBoundingClientRect().top - 6, answer = section.querySelector(':scope > [open]');
     var boxes = Array.from(section.children, function (b) { return b.matches('.copied') ? b.firstChild : b; });
-    function over() { return section.getBoundingClientRect().bottom - low; }
+    function over() { return section.getBoundingClientRect().bottom - low - 1; }
     section.classList.remove('answered', 'tight');
     boxes.forEach(function (b) { b.style.maxHeight = ''; });
     if (section.matches('.alone')) { return; }
