@@ -61,7 +61,6 @@ func (c *Client) Listen() ([]Entrance, error) {
 // to end it.
 func (c *Client) Lives(process *os.Process, end func()) {
 	c.process, c.End = process, end
-	c.world.real.Follow(fmt.Sprintf("/proc/%d/task", process.Pid))
 }
 
 // Apart says whether the client lives in a process of its own.

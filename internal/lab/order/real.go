@@ -2,8 +2,6 @@ package order
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,16 +20,12 @@ type Real struct {
 	arrived  chan struct{}
 	ended    chan struct{}
 	end      sync.Once
-
-	following sync.Mutex
-	followed  []string                 // directories of processes' threads
-	waited    map[string]time.Duration // a thread's, for a processor
 }
 
 // NewReal makes the order of one world, which may take so long.
 func NewReal(limit time.Duration) *Real {
 	return &Real{Limit: limit, arrived: make(chan struct{}, 1),
-		ended: make(chan struct{}), waited: map[string]time.Duration{}}
+		ended: make(chan struct{})}
 }
 
 func (r *Real) Run(_ *testing.T, live func() error) error {
@@ -142,8 +136,8 @@ func (r *Real) Took(d time.Duration) {
 	}
 }
 
-// Late is the longest that a timer was late, that a command took to reach a server, that
-// a server took to answer, or that a thread of a process waited for a processor.
+// Late is the longest that a timer was late, that a command took to reach a server, or
+// that a server took to answer.
 func (r *Real) Late() time.Duration {
 	if r == nil {
 		return 0
@@ -151,58 +145,20 @@ func (r *Real) Late() time.Duration {
 	return time.Duration(r.lateness.Load())
 }
 
-// Follow has a process's threads count: a virtual machine may get no processor while this
-// process does. Linux has the directory, /proc/PID/task; elsewhere nothing is known of them.
-func (r *Real) Follow(threads string) {
-	if r != nil {
-		r.following.Lock()
-		defer r.following.Unlock()
-		r.followed = append(r.followed, threads)
-	}
-}
-
-// lookAtThreads takes the longest wait for a processor that ended since the last look, so
-// long ago: of a thread's waits only the first can have begun before.
-func (r *Real) lookAtThreads(since time.Duration) {
-	r.following.Lock()
-	defer r.following.Unlock()
-	for _, threads := range r.followed {
-		files, _ := filepath.Glob(filepath.Join(threads, "*", "schedstat"))
-		for _, file := range files {
-			var ran, waited time.Duration
-			line, _ := os.ReadFile(file)
-			if _, err := fmt.Sscan(string(line), &ran, &waited); err != nil {
-				continue // the thread has ended
-			}
-			if before, known := r.waited[file]; known {
-				r.Took(waited - before - since)
-			}
-			r.waited[file] = waited
-		}
-	}
-}
-
 // watchTheClock keeps how late this machine is, until the returned function is
 // called: how long after its time a timer fires.
 func (r *Real) watchTheClock() (stop func()) {
 	const tick = 50 * time.Millisecond // often enough for a lease of seconds
-	const ticksPerLook = 4             // a virtual machine has dozens of threads
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		looked := time.Now()
-		for n := 1; ; n++ {
+		for {
 			due := time.Now().Add(tick)
 			select {
 			case <-time.After(tick):
 				r.Took(time.Since(due))
 			case <-over:
 				return
-			}
-			if n%ticksPerLook == 0 {
-				now := time.Now()
-				r.lookAtThreads(now.Sub(looked))
-				looked = now
 			}
 		}
 	}()

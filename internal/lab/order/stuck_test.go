@@ -2,9 +2,6 @@ package order_test
 
 import (
 	"bytes"
-	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -55,22 +52,6 @@ func TestAWorldThatGetsNoProcessorIsNotStuck(t *testing.T) {
 	over.Store(true)
 	others.Wait()
 	assert.NoError(t, err)
-}
-
-func TestAProcessThatGetsNoProcessorIsLate(t *testing.T) {
-	threads := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(threads, "7"), 0o755))
-	real, waited := order.NewReal(time.Minute), time.Duration(0)
-	real.Follow(threads)
-	require.NoError(t, real.Run(t, func() error {
-		assert.Eventually(t, func() bool {
-			waited += time.Minute
-			assert.NoError(t, os.WriteFile(filepath.Join(threads, "7", "schedstat"),
-				fmt.Appendf(nil, "%d %d 9\n", time.Second, waited), 0o644))
-			return real.Late() > 30*time.Second
-		}, 10*time.Second, time.Millisecond)
-		return nil
-	}))
 }
 
 // gone waits for the end of the worlds that were given up: they are tests of
