@@ -118,12 +118,16 @@
     this.progress = html('p', { 'class': 'progress', hidden: '' }, [this.soFar, ' ',
       button('stop', function () { lab.stop(); })]);
     this.told = html('div', { 'class': 'told' }, [this.outcome, this.progress]);
-    this.start = button('Start the laboratory (5 MB)', function () { lab.begin(); });
-    this.writes = button('Write your own lock', function () {
+    var buttons = element.querySelectorAll('.buttons button'); // in the page, so that nothing moves
+    buttons.forEach(function (b) { b.disabled = false; });
+    this.start = buttons[0];
+    this.start.addEventListener('click', function () { lab.begin(); });
+    this.writes = buttons[1];
+    this.writes.addEventListener('click', function () {
       history.replaceState(null, '', '#' + new URLSearchParams({ rung: OWN }));
       lab.begin();
     });
-    element.append(html('p', { 'class': 'buttons' }, [this.start, this.writes]), this.told);
+    element.append(this.told);
     if (new URLSearchParams(location.hash.slice(1)).get('rung')) { this.begin(); }
     window.addEventListener('hashchange', function () {
       var hash = new URLSearchParams(location.hash.slice(1));
