@@ -425,8 +425,8 @@
     'retry backoff': 'polling attempt repeated', 'worker pod instance thread': 'client holder process', 'recursive nested': 'reentrant reentry',
     'split brain': 'partition', 'sentinel replication': 'replica failover', 'persistence aof': 'restart disk', 'internet offline wifi': 'network',
     'performance speed slow latency throughput': 'benchmark costs fast', 'monitor metric observability prometheus': 'count alert log production',
-    'postgres postgresql mysql': 'mariadb sql database', 'js nodejs typescript': 'node javascript', 'golang': 'go', 'dotnet csharp': 'net',
-    'course lesson class classroom teach training student': 'workshop participants exercises', 'playground sandbox simulate': 'laboratory'
+    'postgres postgresql mysql': 'mariadb sql database', 'js nodejs typescript': 'node javascript', 'golang': 'go', 'dotnet csharp': 'net', 'spring boot springboot kotlin': 'java redisson',
+    'course lesson class classroom teach training student': 'workshop participants exercises', 'playground sandbox simulate': 'laboratory', 'tutorial beginner introduction basics': 'guarantee bronze'
   };
   var little = new Set(('a after an and are at be by can did do does else for from get happen happens has have how i if in is it me my no not ' +
     'of on or our should so that the there this to vs versus was we were what when where which who why will with would you your').split(' '));
