@@ -55,7 +55,8 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 	}
 	err := terminal.Parse(flags, args, c.Intro+"\n\nThe table fits into the terminal, and in a pipe"+
 		" into the columns that the\nvariable COLUMNS names; without it a pipe gets all figures.\n\n"+
-		"usage: go run ./bench [flags]\n\n", stdout)
+		"usage: go run ./bench [flags]\n\n  go run ./bench -redis auto -clients 10,100 -html report.html\n"+
+		"  go run ./bench -rungs diamond,reentrant/notify -loop 3s\n\n", stdout)
 	if err != nil {
 		return nil, err
 	}
