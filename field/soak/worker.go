@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
+	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/protocol"
@@ -59,7 +60,7 @@ type driver string
 
 // The drivers that a soak uses.
 const (
-	strict   driver = "strict"   // a context's deadline ends a command in flight
+	strict   driver = "strict"   // a context's deadline ends a command in flight, see docs/go-redis.md
 	defaults driver = "defaults" // go-redis's defaults: only its timeouts do
 )
 
@@ -74,8 +75,13 @@ func (d driver) Lateness() time.Duration {
 }
 
 func (d driver) client(n node) redis.UniversalClient {
-	return redis.NewClient(&redis.Options{Addr: n.Addr, Username: n.User,
-		Password: n.Password, ContextTimeoutEnabled: d == strict})
+	o := &redis.Options{Addr: n.Addr, Username: n.User, Password: n.Password}
+	if d == strict {
+		o.ContextTimeoutEnabled = true
+		o.MaintNotificationsConfig = &maintnotifications.Config{
+			Mode: maintnotifications.ModeDisabled}
+	}
+	return redis.NewClient(o)
 }
 
 // worker is one of the processes that use the lock: goroutines that acquire it, read and write
