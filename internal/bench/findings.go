@@ -248,11 +248,11 @@ func changes(rows []Row, figure, sentence string) string {
 
 // longestWaits and furthest compare the longest waits, and the ratios.
 func longestWaits(rows []Row) string {
-	return ends(rows, true, longest, "The longest wait with %s was at least %s ms, and with %s at most %s ms.")
+	return ends(rows, true, longest, "In every round, the longest wait with %s was at least %s ms, and with %s at most %s ms.")
 }
 
 func furthest(rows []Row) string {
-	return ends(rows, false, Row.Ratio, "%s was at least %s times as fast as the serial limit, and %s at most %s times.")
+	return ends(rows, false, Row.Ratio, "In every round, %s was at least %s times as fast as the serial limit, and %s at most %s times.")
 }
 
 func ends(rows []Row, times bool, figure func(Row) *float64, sentence string) string {

@@ -143,7 +143,7 @@ func against(rows []Row, axis, figure, sentence string) picture {
 	p := picture{title: axis, axis: strings.ToLower(axis), legend: s.values, number: last,
 		heads: []string{"in all rounds"}, found: changes(rows, figure, sentence)}
 	if p.found == "" && len(locks(rows)) > 1 && last != s.values[0] {
-		p.found = fmt.Sprintf("From %s to %s all locks change alike, as far as the rounds tell.", s.values[0], last)
+		p.found = fmt.Sprintf("The rounds don't tell which lock changes more from %s to %s.", s.values[0], last)
 	}
 	for _, name := range each(rows, Row.Name) {
 		line := dotsRow{values: make([]float64, len(s.values))}

@@ -425,7 +425,7 @@
     'retry backoff': 'polling attempt repeated', 'worker pod instance thread': 'client holder process', 'recursive nested': 'reentrant reentry',
     'split brain': 'partition', 'sentinel replication': 'replica failover', 'persistence aof': 'restart disk', 'internet offline wifi': 'network',
     'performance speed slow latency throughput': 'benchmark costs fast', 'monitor metric observability prometheus': 'count alert log production',
-    'postgres postgresql mysql': 'mariadb sql database', 'js nodejs typescript': 'node javascript', 'golang': 'go', 'dotnet csharp': 'net', 'spring boot springboot kotlin': 'java redisson',
+    'postgres postgresql mysql': 'mariadb sql database', 'js nodejs typescript': 'node javascript', 'golang': 'go', 'dotnet csharp': 'net', 'rwlock': 'readwrite', 'p50 p99 percentile': 'benchmark', 'cheat cheatsheet': 'handout', 'spring boot springboot kotlin': 'java redisson',
     'course lesson class classroom teach training student': 'workshop participants exercises', 'playground sandbox simulate': 'laboratory', 'tutorial beginner introduction basics': 'guarantee bronze'
   };
   var little = new Set(('a after an and are at be by can did do does else for from get happen happens has have how i if in is it me my no not ' +
@@ -433,7 +433,7 @@
   // later is what is for experts or names everything: other pages come before it, unless it is asked for.
   var later = /exercises|matrix|sources|challenges|alternatives|libraries|redisson|explorer|swarm|soak|language|workshop|import|cohort|handout|levels\/|reference|what comes next/;
   var sections, guesses = [], vocabulary = new Map(); // the pages' words, and their stems
-  function tokens(text) { return text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) || []; }
+  function tokens(text) { return text.toLowerCase().replace('c#', 'csharp').match(/[\p{L}\p{N}_]+/gu) || []; }
   // stem is a word without its ending: expiry finds expired.
   function stem(w) { return w.replace(/(?<=^.{3,})(?<![isu])s$/, '').replace(/^(.{4,}?)(ation|ing|ied|ed|ie|al|e|y)$/, '$1'); }
   // typo is whether one letter of a word is wrong, missing, too much, or swapped with the next.
@@ -505,7 +505,7 @@
         if (worth > most || !i) { most = worth; hit.part = part; }
       });
       hit.score = (2.5 * sum(heading) / (1 + 0.08 * length) + (first ? 1.8 : 1.5) * sum(hit.sure[0]) + 1.5 * most +
-        (heading.every(function (v) { return v > 0.8; }) ? (hit.section.term ? 3 : kind && kind[0] !== 'levels/' ? 1 : 2) * whole * words.length / length : 0)) *
+        (heading.every(function (v) { return v > 0.8; }) ? (hit.section.term ? (/^what.?(is|are|s)\b/i.test(text) ? 9 : 3) : kind && kind[0] !== 'levels/' ? 1 : 2) * whole * words.length / length : 0)) *
         Math.pow(sum(hit.any) / whole, 1.5) * (hit.section.term && /^.{0,100}See .{3,20}\.$/.test(hit.section.text.replace(/\n/g, ' ')) ? 0.5 : 1) * (/^docs\/\d-/.test(hit.page.file) ? 1.35 : 1) * (kind && !(kind[0] === 'matrix' && /_/.test(text)) && !fits.some(function (fit) { return fit.get(kind[0]) > 0.8; }) ? kind[0] === 'levels/' ? 0.6 : kind[0] === 'matrix' ? 0.4 : 0.5 : 1);
     });
     hits.sort(function (a, b) { return b.score - a.score; }).forEach(function (hit) {
@@ -528,10 +528,10 @@
     var from = at < 130 ? 0 : text.lastIndexOf(' ', at - 60) + 1, to = text.length < from + 170 ? text.length : text.lastIndexOf(' ', from + 160);
     return (from ? '… ' : '') + text.slice(from, to) + (to < text.length ? ' …' : '');
   }
-  // place is where a hit is on its page: a row is found by its word.
+  // place is where a hit is on its page: a row is found by its word, and a sentence by its first ones, also in a fold.
   function place(hit) {
     var row = hit.part.text.includes('\n') && hit.part.text.split(/\s/).find(function (t) { return has(t, hit); });
-    var text = hit.section.term ? hit.section.title : (row || '').replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '');
+    var text = hit.section.term ? hit.section.title : (row || hit.part.text.split(' ').slice(0, 5).join(' ')).replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '');
     return (hit.section.anchor || '') + (text && ':~:text=' + encodeURIComponent(text).replace(/-/g, '%2D'));
   }
   function item(hit, below) {
