@@ -164,7 +164,7 @@ func TestASheetKeepsTogether(t *testing.T) {
 	for _, belongs := range []struct{ page, first, last string }{
 		{"fair.md", "$gotest./reentrant/fair-red", "stalewrite:A'swrite"},
 		{"at-work.md", "redsync[1]", "1.github.com/go-redsync/redsync"},
-		{"workshop.md", "Eightyminutesareplanned", "questions,thequiz,redlock"},
+		{"workshop.md", "savestheminutesinbrackets", "questions,thequiz,redlock"},
 	} {
 		assert.True(t, slices.ContainsFunc(s.prints(belongs.page), func(sheet sheet) bool {
 			_, after, found := strings.Cut(sheet.text, belongs.first)
