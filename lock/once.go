@@ -20,9 +20,9 @@ import (
 // connection, the next renewal waits behind it, and the lease ends. (go-redis has no
 // other way to end one command early: its WithTimeout would pass by a wrapper's own
 // Process.) Where the deadline is further away than ReadTimeout, that ends the script,
-// which may outlast the deadline by as much if it has waited for a connection. A
-// cancellation ends no wait for a reply: it would often leave a grant behind that
-// nobody releases.
+// which may outlast the deadline by as much if it has waited for a connection, or for
+// another connection's handshake (docs/go-redis.md). A cancellation ends no wait for a
+// reply: it would often leave a grant behind that nobody releases.
 //
 // A script that wasn't answered within ReadTimeout isn't repeated by the driver, by
 // default three times and without a word. It may still be on its way, and an

@@ -185,7 +185,7 @@ var Rungs = complete([]Rung{
 		Name:   "reentrant",
 		Arc:    Shapes,
 		Parent: "diamond/watchdog",
-		Idea:   "the server knows the owner, so asking again changes nothing",
+		Idea:   "the server knows the owner, which may lock again",
 		Build:  lock.On(reentrant.New),
 		Renews: true,
 		Changes: []string{"acquireSource", "acquire", "Lock", "Lock.TryLock",
