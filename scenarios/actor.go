@@ -24,8 +24,8 @@ type actor struct {
 	refused   bool          // the newest Lock returned an error
 	asking    bool          // it waits for an answer
 	lockedAt  time.Duration // when Lock was called, while that waits; 0: it doesn't
-	unsure    bool          // the newest was an error
-	failed    bool          // and one was
+	unsure    bool          // one failed after the newest grant: it may be what the servers have
+	failed    bool          // one has failed
 	fence     uint64        // the token of the newest grant
 
 	left <-chan struct{} // Lost of the newest grant that was released

@@ -121,7 +121,8 @@ func (s *S) free() bool {
 func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) {
 	s := a.run
 	a.Step("judged", func() {
-		a.asking, a.unsure, a.failed = false, err != nil, a.failed || err != nil
+		a.asking, a.failed = false, a.failed || err != nil
+		a.unsure = err != nil || a.unsure && !granted
 		if granted && (a.depth == 1 || !s.nests()) {
 			a.fence = a.token()
 		}
