@@ -180,7 +180,7 @@ var _ = in(Sharing, "reader_failover", Scenario{
 		" nodes, one of them fails over.)",
 	Invariants: []string{TwoHolders},
 	own:        true,
-	readable:   "what a replica of the store knows is a test of its own",
+	readable:   "the store's replicas have a test of their own",
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
 	promoted := s.operates("fails over", s.Node(0).Promote, 500*time.Millisecond, a.reads.has)

@@ -17,7 +17,7 @@ var _ = in(Server, "failover", Scenario{
 		" the lock has fencing tokens, B writes, then A.)",
 	Invariants: []string{TwoHolders, StaleWrite},
 	own:        true,
-	readable:   "what a replica of the store knows is a test of its own",
+	readable:   "the store's replicas have a test of their own",
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
 	storage := s.Storage(100)
@@ -357,7 +357,7 @@ var _ = in(Server, "full_server", Scenario{
 		" its Unlock succeeds. Also, where the lock has readers: A reads.",
 	Invariants: []string{Unavailable},
 	own:        true,
-	readable:   "the server isn't Redis, and has another idea of its memory",
+	readable:   "the server isn't Redis, and limits its memory differently",
 }, func(s *S) {
 	a := s.actor("A")
 	s.fills(a)
@@ -376,7 +376,7 @@ var _ = in(Server, "error_replies", Scenario{
 		" the lease is renewed: they answer A with it from 4 s on, and A works until 20 s." +
 		" It must be told before its lease ends and B has the lock.",
 	Invariants: []string{FalseSuccess, BusyWaiting, TwoHolders},
-	exact:      "a server that is no replica doesn't answer so",
+	exact:      "a real server answers so only as a replica",
 	readable:   "the store isn't Redis, and has other errors",
 }, func(s *S) {
 	a := s.actor("A")

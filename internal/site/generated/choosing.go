@@ -25,17 +25,17 @@ const token = "tokens_rise: wrong token"
 // Jobs are all of them, in the order of the page. What the first one needs, every job
 // does: no client locks the others out forever, and none releases another client's lock.
 var Jobs = []Job{
-	{Name: "A second run is only a waste: a cache is refilled, a report is made",
+	{Name: "A second run only wastes work, such as refilling a cache or making a report",
 		Needs: []string{"mutual_exclusion", "crash_holding",
 			"crash_after_first_command", "abandoned_acquire", "lost_reply: orphaned",
 			"overrun_release", "slow_get", "slow_release", "late_own_release",
 			"lost_release_reply", "unlock_not_held", "simultaneous_takeover"}},
-	{Name: "A second run is only a waste, and a worker that hangs must not" +
+	{Name: "A second run only wastes work, and a worker that hangs must not" +
 		" stop the rest", After: 1, Needs: []string{"hung_worker"}},
 	{Name: "The work may take longer than the lease", After: 1,
 		Needs: []string{"overrun_overlap", "oversell", "late_grant"}},
 	{Name: "It may take longer, and a function that holds the lock calls one" +
-		" that takes it", After: 3, Needs: []string{"nested: self-deadlock",
+		" that takes it too", After: 3, Needs: []string{"nested: self-deadlock",
 		"nested: foreign release", "lost_reply: self-deadlock"}},
 	{Name: "It may take longer, and a holder that is cut off must learn of it" +
 		" in time", After: 3, Needs: []string{"partitioned_holder"}},
