@@ -106,6 +106,8 @@ func TestAnExportedSiteIsPlayedAnywhere(t *testing.T) {
 			shows[string](b.stage, `document.querySelectorAll('.levels a')[0].href`))
 		hits := b.searches("fencing token")
 		assert.Regexp(t, `^`+root+`/docs/[0-9a-z-]+\.html`, hits[0])
+		b.loads(b.searches("silently let the owner back in")[0]) // which a folded answer says
+		is(b.stage, `String(Array.from(document.querySelectorAll('main details[open]')).map(d => d.textContent.includes('silently')))`, "true")
 	}
 }
 

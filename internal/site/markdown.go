@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"html"
-	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -61,11 +60,8 @@ func (d *Document) Title() string {
 func (d *Document) Anchors() map[string]bool {
 	anchors := map[string]bool{}
 	d.walk(func(n ast.Node) {
-		if _, ok := n.(*ast.Heading); !ok {
-			return
-		}
-		if name := anchor(n); name != "" {
-			anchors[name] = true
+		if _, ok := n.(*ast.Heading); ok {
+			anchors[anchor(n)] = true
 		}
 	})
 	return anchors
@@ -127,8 +123,8 @@ func (d *Document) walk(visit func(ast.Node)) {
 	})
 }
 
-// content is the text below a node, without nodes of the skipped kinds.
-func content(n ast.Node, source []byte, skipped ...ast.NodeKind) string {
+// content is the text below a node.
+func content(n ast.Node, source []byte) string {
 	var b strings.Builder
 	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
 		switch c := child.(type) {
@@ -140,11 +136,7 @@ func content(n ast.Node, source []byte, skipped ...ast.NodeKind) string {
 		case *ast.String:
 			b.Write(c.Value)
 		default:
-			if slices.Contains(skipped, c.Kind()) {
-				b.WriteByte(' ')
-				continue
-			}
-			b.WriteString(content(child, source, skipped...))
+			b.WriteString(content(child, source))
 		}
 	}
 	return b.String()
