@@ -46,8 +46,7 @@ func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {
 	files := os.DirFS(exported[0])
 	reference := regexp.MustCompile(`\b(?:href|src|data-search|data-worker|data-laboratory)="([^"]*)"`)
 	written, links := 0, 0
-	require.NoError(t, fs.WalkDir(files, ".", func(file string, d fs.DirEntry,
-		err error) error {
+	require.NoError(t, fs.WalkDir(files, ".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || path.Ext(file) != ".html" {
 			return err
 		}
