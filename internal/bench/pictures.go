@@ -43,7 +43,7 @@ const (
 	pictureWidth = 600
 	dotsLeft     = 178
 	dotsScale    = 340
-	dotsHeight   = 26
+	dotsHeight   = 24
 	lineLength   = 84 // characters of small text
 	titleLength  = 62
 	foundLength  = 52 // its letters are bold

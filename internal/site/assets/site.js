@@ -607,7 +607,7 @@
       found.append.apply(found, guesses.map(function (g) {
         return 'Nothing has “' + g[0] + '”. ' + (g[1].length ? 'Closest: ' + g[1].slice(0, 3).join(', ') + '. ' : '');
       }));
-    } else if (!pages[0][0].any.every(Boolean)) { found.append('Nothing has all of these words. Closest:'); }
+    } else if (!pages.flat().some(function (hit) { return hit.any.every(Boolean); })) { found.append('Nothing has all of these words. Closest:'); }
     if (/\b(tutorial|beginner|newcomer|intro(duction)?|quick ?start|(get|getting|where to|how to)? ?(start(ed)?|begin)( here)?)\s*$/i.test(search.value)) { ways('Begin here:'); }
     ul.append.apply(ul, pages.slice(0, 8).flatMap(function (hits) { return hits.map(item); }));
     found.append(ul);
