@@ -373,7 +373,7 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 		}
 	}
 	for i, tick := range ticks { // from 5 to 10 it is 0.3 of a decade
-		if tick.Class != "" && 0.3*dotsScale/math.Log10(most/least) < float64(8*wide) {
+		if tick.Class != "" && 0.3*dotsScale/math.Log10(most/least) < float64(10*wide) {
 			ticks[i].Class = "minor tight" // there's room for their texts on a wide screen
 		}
 	}
