@@ -108,9 +108,7 @@ type redisServer struct {
 	reached atomic.Bool // the command that watch has named
 }
 
-func redisOf(ts *testscript.TestScript) *redisServer {
-	return ts.Value("redis").(*redisServer)
-}
+func redisOf(ts *testscript.TestScript) *redisServer { return ts.Value("redis").(*redisServer) }
 
 func setUp(env *testscript.Env) error {
 	r := &redisServer{Miniredis: miniredis.NewMiniRedis()}

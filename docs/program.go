@@ -78,8 +78,7 @@ func (p *program) prepare(out io.Writer) {
 	case err != nil:
 		fmt.Fprintf(out, "The laboratory can't be used: %v\n", err)
 	default:
-		fmt.Fprintf(out, "The laboratory is compiled, after %v.\n",
-			time.Since(began).Round(time.Second))
+		fmt.Fprintf(out, "The laboratory is compiled, after %v.\n", time.Since(began).Round(time.Second))
 	}
 }
 
@@ -110,8 +109,7 @@ func compile(ctx context.Context, root string) (map[string][]byte, error) {
 		return nil, fmt.Errorf("find the script that starts Go in a browser: %w", err)
 	}
 	licenses, err := licenses(ctx, root, installed)
-	return map[string][]byte{site.ProgramFile: shorter(binary), "wasm_exec.js": script,
-		"LICENSES.txt": licenses}, err
+	return map[string][]byte{site.ProgramFile: shorter(binary), "wasm_exec.js": script, "LICENSES.txt": licenses}, err
 }
 
 // forBrowsers are the variables with which the go tool compiles for a browser.
@@ -119,8 +117,7 @@ var forBrowsers = []string{"GOOS=js", "GOARCH=wasm", "GOWORK=off"}
 
 // goTool runs the go tool with these variables, and returns what it prints. Its error is
 // one line: the first one that the compiler or a test complains with.
-func goTool(ctx context.Context, root string, variables []string, args ...string) (string,
-	error) {
+func goTool(ctx context.Context, root string, variables []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), variables...)
@@ -179,8 +176,7 @@ func licenses(ctx context.Context, root, installed string) ([]byte, error) {
 // license is the text that a module's directory has, or for a Go that a
 // distribution has packaged, the one above it.
 func license(dir string) ([]byte, error) {
-	for _, pattern := range []string{"[Ll][Ii][Cc][Ee][Nn][CScs][Ee]*",
-		"COPYING*", "../LICENSE*"} {
+	for _, pattern := range []string{"[Ll][Ii][Cc][Ee][Nn][CScs][Ee]*", "COPYING*", "../LICENSE*"} {
 		if found, err := filepath.Glob(filepath.Join(dir, pattern)); err == nil &&
 			len(found) > 0 {
 			return os.ReadFile(found[0])

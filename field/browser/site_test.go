@@ -46,8 +46,7 @@ func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {
 	files := os.DirFS(exported[0])
 	reference := regexp.MustCompile(`\b(?:href|src|data-search|data-worker|data-laboratory)="([^"]*)"`)
 	written, links := 0, 0
-	require.NoError(t, fs.WalkDir(files, ".", func(file string, d fs.DirEntry,
-		err error) error {
+	require.NoError(t, fs.WalkDir(files, ".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || path.Ext(file) != ".html" {
 			return err
 		}
@@ -106,6 +105,8 @@ func TestAnExportedSiteIsPlayedAnywhere(t *testing.T) {
 			shows[string](b.stage, `document.querySelectorAll('.levels a')[0].href`))
 		hits := b.searches("fencing token")
 		assert.Regexp(t, `^`+root+`/docs/[0-9a-z-]+\.html`, hits[0])
+		b.loads(b.searches("silently let the owner back in")[0]) // which a folded answer says
+		is(b.stage, `String(Array.from(document.querySelectorAll('main details[open]')).map(d => d.textContent.includes('silently')))`, "true")
 	}
 }
 

@@ -25,23 +25,19 @@ const imagined = 4
 
 // serialLimit is what a lock on one server can reach at best with these
 // commands: one client, nobody to wait for.
-var serialLimit = Subject{Name: "serial-limit", Kind: Baseline, Nodes: 1,
-	Build: lock.On(diamond.New)}
+var serialLimit = Subject{Name: "serial-limit", Kind: Baseline, Nodes: 1, Build: lock.On(diamond.New)}
 
 // noPause is diamond whose refused clients ask again at once: what a polling lock costs
 // besides its pause. More than crowded of them would leave the holder no time.
-var noPause = Subject{Name: "no-pause", Kind: Baseline, Nodes: 1,
-	Build: func(env lock.Env) (lock.Lock, error) {
-		env.Options = append(slices.Clone(env.Options), lock.PollEvery(time.Nanosecond))
-		return lock.On(diamond.New)(env)
-	}}
+var noPause = Subject{Name: "no-pause", Kind: Baseline, Nodes: 1, Build: func(env lock.Env) (lock.Lock, error) {
+	env.Options = append(slices.Clone(env.Options), lock.PollEvery(time.Nanosecond))
+	return lock.On(diamond.New)(env)
+}}
 
 const crowded = 100
 
 // isSerialLimit says that one client has everybody's turns.
-func isSerialLimit(subject Subject) bool {
-	return subject.Name == serialLimit.Name
-}
+func isSerialLimit(subject Subject) bool { return subject.Name == serialLimit.Name }
 
 // baseline is what a lock in Redis is compared with: the same work on one server without one.
 func baseline(name string, start func(s *round) (turnOf, error), unlocked bool) Subject {
@@ -53,8 +49,7 @@ func baseline(name string, start func(s *round) (turnOf, error), unlocked bool) 
 func Around(locks ...Subject) []Subject {
 	return slices.Concat([]Subject{serialLimit, baseline("no-lock", withoutLock, false),
 		baseline("mutex-per-service", behindMutexes, false)}, locks,
-		[]Subject{baseline("watch-multi", withTransactions, true),
-			baseline("lua-decrement", scripted, true)})
+		[]Subject{baseline("watch-multi", withTransactions, true), baseline("lua-decrement", scripted, true)})
 }
 
 // withoutLock lets everybody in.

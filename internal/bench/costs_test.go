@@ -37,8 +37,7 @@ const startsApart = 1001 * time.Nanosecond
 
 // cost lets the clients of one process take turns at a stock, in virtual time. They share so
 // many connections; 0 is one for each. settings changes what is measured; nil changes nothing.
-func cost(t *testing.T, subject bench.Subject, clients, pool int,
-	settings func(*bench.Settings)) (row bench.Row) {
+func cost(t *testing.T, subject bench.Subject, clients, pool int, settings func(*bench.Settings)) (row bench.Row) {
 	t.Helper()
 	if pool > 0 {
 		// A client that waits for a connection takes a timer from a pool that the driver
@@ -295,9 +294,7 @@ func (l *lesson) fresh(t *testing.T, page, part string) {
 	generated.Compare(t, page, part, table)
 }
 
-func perSecond(row bench.Row) string {
-	return row.Show("acquisitions_per_second", 0)
-}
+func perSecond(row bench.Row) string { return row.Show("acquisitions_per_second", 0) }
 
 func wait(row bench.Row, which string) string { return row.Show("wait_ms."+which, 1) }
 

@@ -59,9 +59,9 @@ func fastest(rows []Row) string {
 	if len(each(all, Row.Name)) < len(all) {
 		return "" // the same lock, with several pauses
 	}
-	slices.SortFunc(all, func(a, b Row) int { return cmp.Compare(b.speed(), a.speed()) })
+	slices.SortFunc(all, func(a, b Row) int { return slower(b, a) })
 	for n := 1; n < len(all); n++ {
-		if times := apart(all[:n], all[n:]); times >= telling(rows, false) {
+		if times := apart(all[:n], all[n:], Row.speeds); times >= telling(rows, false) {
 			text = fmt.Sprintf("%s: %s, taken at least %s times as often as any other.", text,
 				names(rows, all[:n]...), bound(times, down))
 			if slices.ContainsFunc(all[:n], Row.favored) {
@@ -78,6 +78,8 @@ func fastest(rows []Row) string {
 func (r Row) speed() float64 {
 	return *cmp.Or(r.Ratio(), r.Number("acquisitions_per_second"), new(0.0))
 }
+
+func slower(a, b Row) int { return cmp.Compare(a.speed(), b.speed()) }
 
 // favored says that a lock is fast because its clients are all in one process.
 func (r Row) favored() bool { return r.Name() == "reentrant/cohort" }
@@ -109,26 +111,45 @@ func (r Row) between(of func(Row) float64) (least, most float64) {
 
 func (r Row) speeds() (least, most float64) { return r.between(Row.speed) }
 
+// known are the ends of the range that is shown, or of speeds where it says too little.
+func (r Row) known() (least, most float64) {
+	if ratios := r.Ratios(); len(ratios) >= fewest {
+		return around(ratios)
+	}
+	return r.speeds()
+}
+
 // waking compares the locks whose waiters are woken with those that poll. It is "" when there
-// are not both, or when some round of one that polls is as fast.
+// are not both, or when those that poll are faster.
 func waking(rows []Row) string {
 	polling := slices.DeleteFunc(locks(rows), Row.Woken)
 	woken := slices.DeleteFunc(locks(rows), func(r Row) bool { return !r.Woken() })
-	times := apart(woken, polling)
-	if len(woken) == 0 || len(polling) == 0 || times < telling(rows, false) {
+	if len(woken) == 0 || len(polling) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Locks whose waiters are woken by a message (%s) were taken at least %s times as"+
-		" often as any that polls and pauses.", names(rows, woken...), bound(times, down))
+	text := "Locks whose waiters are woken by a message (" + names(rows, woken...) + ") were taken at least %s times as" +
+		" often as any that polls and pauses"
+	for i, between := range []func(Row) (least, most float64){Row.speeds, Row.known} {
+		if times := apart(woken, polling, between); times >= telling(rows, false) {
+			return fmt.Sprintf(text+[]string{".", ", by the ends of the ranges; some rounds are closer."}[i], bound(times, down))
+		}
+	}
+	if apart(polling, woken, Row.speeds) >= telling(rows, false) {
+		return ""
+	}
+	slow, fast := slices.MinFunc(woken, slower), slices.MaxFunc(polling, slower)
+	return fmt.Sprintf("Woken or polling: neither was clearly faster in all rounds. By the medians, the slowest lock whose"+
+		" waiters are woken (%s) was taken %s times as often as the fastest that polls and pauses (%s).",
+		names(rows, slow), Decimal(new(slow.speed()/fast.speed()), Brief), names(rows, fast))
 }
 
 // apart is how many times as fast as every slow row each fast one is at least.
-func apart(fast, slow []Row) float64 {
+func apart(fast, slow []Row, between func(Row) (least, most float64)) float64 {
 	times := math.Inf(1)
 	for _, row := range fast {
 		for _, other := range slow {
-			least, _ := row.speeds()
-			_, most := other.speeds()
+			least, _ := between(row)
+			_, most := between(other)
 			times = min(times, least/most)
 		}
 	}
@@ -191,10 +212,7 @@ func (r Row) noisy() bool {
 
 // names lists some of the rows, by the last part of a name where no other row has it.
 func names(all []Row, some ...Row) string {
-	var words []string
-	for _, row := range some {
-		words = append(words, row.short(all))
-	}
+	words := each(some, func(r Row) string { return r.short(all) })
 	if last := len(words) - 1; last > 0 {
 		return strings.Join(words[:last], ", ") + " and " + words[last]
 	}
@@ -278,10 +296,10 @@ func contrast(all, rows []Row, times bool, between func(Row) (least, most float6
 	return fmt.Sprintf(sentence, names(all, high), bound(least(high), is*down), names(all, low), bound(most(low), is*up))
 }
 
-// unclear says why there is nothing to say about some rows.
-func unclear(rows []Row) string {
+// unclear says why there is nothing to say about some rows, or their times.
+func unclear(rows []Row, times bool) string {
 	if len(locks(rows)) < 2 {
 		return "There are no two locks to compare."
 	}
-	return fmt.Sprintf("No lock stands out: the rounds overlap or nearly so, or are fewer than %d.", fewest)
+	return fmt.Sprintf("No lock stands out: no two differ by %s times or more in all rounds.", bound(telling(rows, times), up))
 }

@@ -43,7 +43,7 @@ const (
 	pictureWidth = 600
 	dotsLeft     = 178
 	dotsScale    = 340
-	dotsHeight   = 26
+	dotsHeight   = 24
 	lineLength   = 84 // characters of small text
 	titleLength  = 62
 	foundLength  = 52 // its letters are bold
@@ -55,10 +55,11 @@ type picture struct {
 	found string // what that says, "" when it says nothing
 	rows  []dotsRow
 
-	axis   string   // what the dots measure, with its unit
-	legend []string // what a row's dots stand for, the last one the largest
-	number string   // which of the dots the numbers on the right belong to
-	heads  []string // of the rows' cells
+	axis   string         // what the dots measure, with its unit
+	legend []string       // what a row's dots stand for, the last one the largest
+	number string         // which of the dots the numbers on the right belong to
+	heads  []string       // of the rows' cells
+	blocks map[string]int // see ranked
 }
 
 // dotsRow is a lock's row.
@@ -230,6 +231,7 @@ type placed struct {
 	Text     string
 	Class    string
 	Group    string // the heading above it
+	Apart    bool   // it's of another block than the row above it
 	Number   string
 	Cells    []string
 	From, To float64
@@ -253,9 +255,24 @@ func (p Picture) Draw(r Report, w io.Writer) error {
 	return nil
 }
 
-// ranked compares rows: what one gives up with a lock comes first, and then how fast it is.
-func ranked(a, b Row) int {
-	return cmp.Or(cmp.Compare(a.group(), b.group()), cmp.Compare(b.speed(), a.speed()))
+// ranked sorts rows: what one gives up with a lock comes first, and then how fast it is. Those whose
+// ranges overlap, if only by way of others, keep their order, because no one is known to be faster:
+// they are one of the blocks, whose numbers are by the rows' names.
+func ranked[R any](rows []R, of func(R) Row) (blocks map[string]int) {
+	blocks = map[string]int{}
+	most := func(r R) float64 { _, most := of(r).known(); return most }
+	slowest, last, group := 0.0, -1, -1
+	for _, r := range slices.SortedFunc(slices.Values(rows), func(a, b R) int {
+		return cmp.Or(cmp.Compare(of(a).group(), of(b).group()), cmp.Compare(most(b), most(a)))
+	}) {
+		least, _ := of(r).known()
+		if of(r).group() != group || most(r) < slowest {
+			last, group, slowest = last+1, of(r).group(), least
+		}
+		slowest, blocks[of(r).Name()] = min(slowest, least), last
+	}
+	slices.SortStableFunc(rows, func(a, b R) int { return cmp.Compare(blocks[of(a).Name()], blocks[of(b).Name()]) })
+	return blocks
 }
 
 // place gives everything its place, unless there is nothing.
@@ -268,8 +285,8 @@ func (of Picture) place(r Report) map[string]any {
 	if len(p.rows) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(p.rows, func(a, b dotsRow) int { return ranked(a.row, b.row) })
-	p.found = cmp.Or(p.found, unclear(r.Rows))
+	p.blocks = ranked(p.rows, func(d dotsRow) Row { return d.row })
+	p.found = cmp.Or(p.found, unclear(r.Rows, of.Name == "waits"))
 	d := map[string]any{"Name": of.Name, "Width": pictureWidth, "Left": dotsLeft, "Scale": dotsScale,
 		"Right": pictureWidth - 8, "Title": p.title, "Axis": p.axis + " (log scale)", "Column": p.number,
 		"Heads": p.heads, "Span": len(p.heads) + 3, "Notes": notes(p.rows), "Finding": p.found}
@@ -320,7 +337,7 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 	}
 	d["Top"] = y
 	var rows, ticks []placed
-	group := -1
+	group, block := -1, 0
 	for _, row := range p.rows {
 		line := placed{Text: row.row.Name(), Class: class(row.row), Cells: row.cells, From: at(row.from), To: at(row.to)}
 		if pausesOtherwise(row.row) {
@@ -331,7 +348,10 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 		if is := row.row.group(); is != group {
 			group, line.Group = is, groups[is]
 			y += dotsHeight
+		} else if line.Apart = p.blocks[row.row.Name()] > block; line.Apart {
+			y += dotsHeight / 3
 		}
+		block = p.blocks[row.row.Name()]
 		line.Y = y + dotsHeight/2
 		for i, v := range row.values {
 			line.Number = ""
@@ -353,8 +373,8 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 		}
 	}
 	for i, tick := range ticks { // from 5 to 10 it is 0.3 of a decade
-		if tick.Class != "" && 0.3*dotsScale/math.Log10(most/least) < float64(8*wide) {
-			ticks[i].Text = ""
+		if tick.Class != "" && 0.3*dotsScale/math.Log10(most/least) < float64(10*wide) {
+			ticks[i].Class = "minor tight" // there's room for their texts on a wide screen
 		}
 	}
 	d["Rows"], d["Ticks"], d["Bottom"] = rows, ticks, y
@@ -445,8 +465,8 @@ func WritePage(r Report, w io.Writer) error {
 		return text == noise || slices.ContainsFunc(pictures, func(p map[string]any) bool { return p["Finding"] == text })
 	})
 	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "CPUs": Plural(r.Env.CPUs, "CPU"),
-		"Noise": noise, "Found": found, "With": clients, "Measured": Plural(len(r.Rows), "row"), "Locks": last,
-		"Rows":   append(tables, table.Legend(), table.Ranked(r.Rows)),
+		"Noise": noise, "Found": found, "With": s.values, "Clients": when(len(s.values) > 1, clients), "Measured": Plural(len(r.Rows), "row"), "Locks": last,
+		"Rows": tables, "Legend": table.Legend(), "Ranked": table.Ranked(r.Rows),
 		"Wrong":  slices.ContainsFunc(last, Row.Wrong),
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {

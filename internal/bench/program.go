@@ -73,9 +73,8 @@ func (s *Servers) sells(ctx context.Context, args []string, within time.Duration
 		return false
 	}
 	sold, err := Sells(args)(ctx, Assignment{
-		Env: s.outside(lock.Env{Key: prefix + "lock", TTL: DefaultTTL}, s.Nodes()),
-		Workload: protocol.Workload{Stock: prefix + "stock", Poll: lock.DefaultPoll, Owners: 1,
-			Turns: 1}})
+		Env:      s.outside(lock.Env{Key: prefix + "lock", TTL: DefaultTTL}, s.Nodes()),
+		Workload: protocol.Workload{Stock: prefix + "stock", Poll: lock.DefaultPoll, Owners: 1, Turns: 1}})
 	return err == nil && sold.Taken == 1
 }
 

@@ -155,9 +155,7 @@ func (r Row) Number(name string) *float64 {
 func (r Row) Count(name string) int { return int(value[float64](r, name)) }
 
 // Show is a figure with so many digits after the point.
-func (r Row) Show(name string, digits int) string {
-	return Decimal(r.Number(name), digits)
-}
+func (r Row) Show(name string, digits int) string { return Decimal(r.Number(name), digits) }
 
 // Pause is the longest of a refused client. Locks that do not poll are given it all the same.
 func (r Row) Pause() time.Duration {
@@ -264,8 +262,7 @@ func Median(done []Row, rounds int) Row {
 		return cmp.Compare(a.speed(), b.speed())
 	})
 	middle := sorted[(len(sorted)-1)/2]
-	row := Row{figures: slices.Clone(middle.figures), meant: middle.meant, rounds: rounds,
-		Rounds: slices.Clone(done)}
+	row := Row{figures: slices.Clone(middle.figures), meant: middle.meant, rounds: rounds, Rounds: slices.Clone(done)}
 	for i := range row.Rounds {
 		row.Rounds[i].isRound = true
 	}

@@ -51,8 +51,7 @@ func (s *round) end() {
 }
 
 // assign makes the turn of every client, and makes this process ready for a round.
-func (r *Runner) assign(ctx context.Context, subject Subject,
-	clients []redis.UniversalClient) (*round, error) {
+func (r *Runner) assign(ctx context.Context, subject Subject, clients []redis.UniversalClient) (*round, error) {
 	s := &round{env: lock.Env{TTL: r.TTL, Dial: r.Servers.Dial}, rdb: clients[0], think: r.Think, seed: r.Seed,
 		each: max(r.Ops, 1)}
 	s.env.Key, s.stockKey = r.keys(subject)
@@ -234,8 +233,7 @@ func (c *client) options() []lock.Option {
 		return c.env.Options
 	}
 	n := 0
-	return append(slices.Clone(c.env.Options),
-		lock.Seed(c.seed+uint64(c.number)),
+	return append(slices.Clone(c.env.Options), lock.Seed(c.seed+uint64(c.number)),
 		lock.Tokens(func() string { // like nobody else's
 			n++
 			return fmt.Sprintf("%05d#%d", c.number, n)

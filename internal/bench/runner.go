@@ -152,8 +152,7 @@ func (r *Runner) round(ctx context.Context, subject Subject) (Row, error) {
 		return Row{}, err
 	}
 	r.Servers.Clear()
-	m := &Measurement{Settings: r.Settings, Subject: subject,
-		Nodes:    min(subject.Nodes, len(clients)),
+	m := &Measurement{Settings: r.Settings, Subject: subject, Nodes: min(subject.Nodes, len(clients)),
 		Unlocked: subject.unlocked || subject.Open != nil}
 	m.Turns, m.Stock = r.size(subject)
 	m.Poll = r.Pause(subject, r.Servers.Embedded())

@@ -110,8 +110,7 @@ func Embed(n int, config Config) *Servers {
 
 // Virtual uses n servers that dial connects to, in a world whose time is not the real one; calls is
 // how many commands they have executed so far. No connection is warmed up, and no key is removed.
-func Virtual(n int, config Config, dial func(node int) (net.Conn, error),
-	calls func() int64) *Servers {
+func Virtual(n int, config Config, dial func(node int) (net.Conn, error), calls func() int64) *Servers {
 	late := config.RTT
 	config.RTT = 0
 	s := newServers(config)
@@ -285,9 +284,7 @@ func (s *Servers) Clear() {
 
 // collectorStaysAway tells whether garbage is collected between the rounds on real
 // servers, and not in them: unless GOGC or GOMEMLIMIT says otherwise.
-func collectorStaysAway() bool {
-	return os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == ""
-}
+func collectorStaysAway() bool { return os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" }
 
 // Tidy collects what was left behind so far, so that no row pays for the one before it. Where the
 // collector stays away, it does so until the function that is returned is called: on one CPU it

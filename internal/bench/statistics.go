@@ -50,9 +50,7 @@ func Per(n, sections int64) *float64 {
 }
 
 // Milliseconds is d in milliseconds, to the microsecond.
-func Milliseconds(d time.Duration) float64 {
-	return Rounded(float64(d)/float64(time.Millisecond), 3)
-}
+func Milliseconds(d time.Duration) float64 { return Rounded(float64(d)/float64(time.Millisecond), 3) }
 
 // Rounded keeps that many digits after the point: more would pretend.
 func Rounded(x float64, digits int) float64 {

@@ -96,8 +96,7 @@ func levels(all []Level, lock string) (some []entry) {
 	for i, l := range all {
 		if lock == "" || l.Lock == lock {
 			some = append(some, entry{Title: fmt.Sprintf("Level %d: %s", i+1, l.Title),
-				Path: "/" + LevelFile(l.Lock) + "#level=" +
-					strings.ReplaceAll(string(l.Invariant), " ", "-")})
+				Path: "/" + LevelFile(l.Lock) + "#level=" + strings.ReplaceAll(string(l.Invariant), " ", "-")})
 		}
 	}
 	return some
@@ -213,8 +212,7 @@ var (
 // come.
 func (s *Site) sized(file, body string) string {
 	return picture.ReplaceAllStringFunc(body, func(img string) string {
-		text, _ := fs.ReadFile(s.root, path.Join(path.Dir(file),
-			picture.FindStringSubmatch(img)[1]))
+		text, _ := fs.ReadFile(s.root, path.Join(path.Dir(file), picture.FindStringSubmatch(img)[1]))
 		if m := measures.FindSubmatch(text); m != nil {
 			img += fmt.Sprintf(` width="%s" height="%s"`, m[1], m[2])
 		}

@@ -17,8 +17,7 @@ import (
 // such as assertions, are together.
 func declarations(source string) (map[string]string, error) {
 	set := token.NewFileSet()
-	parsed, err := parser.ParseFile(set, "", source,
-		parser.ParseComments|parser.SkipObjectResolution)
+	parsed, err := parser.ParseFile(set, "", source, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
@@ -126,16 +125,14 @@ func Diff(before, after string, names ...string) (string, error) {
 // space, "-" or "+" and stands for one of theirs.
 func compared(before, after string) (string, error) {
 	const all = 1 << 20 // lines of context
-	diff, err := udiff.ToUnifiedDiff("", "", before, udiff.Lines(before, after),
-		all)
+	diff, err := udiff.ToUnifiedDiff("", "", before, udiff.Lines(before, after), all)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	for _, hunk := range diff.Hunks {
 		for _, line := range hunk.Lines {
-			mark := map[udiff.OpKind]string{udiff.Delete: "-", udiff.Insert: "+",
-				udiff.Equal: " "}[line.Kind]
+			mark := map[udiff.OpKind]string{udiff.Delete: "-", udiff.Insert: "+", udiff.Equal: " "}[line.Kind]
 			b.WriteString(mark + strings.TrimRight(line.Content, "\n") + "\n")
 		}
 	}

@@ -28,8 +28,7 @@ func (s *Site) Export(ctx context.Context, dir string) (pages int, err error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return 0, fmt.Errorf("export: %w", err)
 	case len(entries) > 0:
-		return 0, fmt.Errorf("%s is not empty: name a directory that is, or one that"+
-			" is not there", dir)
+		return 0, fmt.Errorf("%s is not empty: name a directory that is, or one that is not there", dir)
 	}
 	e := &export{site: s, dir: dir, known: map[string]bool{}, written: map[string]bool{}}
 	e.visit(frontPage)
@@ -165,8 +164,7 @@ func (e *export) target(file, link string) (string, error) {
 			to = path.Join(to, "index.html")
 		}
 	}
-	from, err := filepath.Rel(filepath.FromSlash(path.Dir(exported(file))),
-		filepath.FromSlash(to))
+	from, err := filepath.Rel(filepath.FromSlash(path.Dir(exported(file))), filepath.FromSlash(to))
 	return filepath.ToSlash(from), err
 }
 

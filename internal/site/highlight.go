@@ -60,8 +60,7 @@ func highlightGo(text string) []string {
 func span(class, text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		lines[i] = `<span class="` + class + `">` + html.EscapeString(line) +
-			`</span>`
+		lines[i] = `<span class="` + class + `">` + html.EscapeString(line) + `</span>`
 	}
 	return strings.Join(lines, "\n")
 }

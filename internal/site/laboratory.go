@@ -31,8 +31,7 @@ const (
 // program answers with a file of the laboratory's program.
 func (s *Site) program(w http.ResponseWriter, r *http.Request, name string) {
 	if s.Program == nil {
-		http.Error(w, "this site has none: go run ./docs has one",
-			http.StatusNotFound)
+		http.Error(w, "this site has none: go run ./docs has one", http.StatusNotFound)
 		return
 	}
 	files, err := s.Program(r.Context())

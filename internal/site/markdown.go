@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"html"
-	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -22,8 +21,7 @@ import (
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.GFM),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
-	goldmark.WithRendererOptions(markup.WithUnsafe(),
-		renderer.WithNodeRenderers(util.Prioritized(fences{}, 100))),
+	goldmark.WithRendererOptions(markup.WithUnsafe(), renderer.WithNodeRenderers(util.Prioritized(fences{}, 100))),
 )
 
 // Document is a Markdown text that was understood.
@@ -61,11 +59,8 @@ func (d *Document) Title() string {
 func (d *Document) Anchors() map[string]bool {
 	anchors := map[string]bool{}
 	d.walk(func(n ast.Node) {
-		if _, ok := n.(*ast.Heading); !ok {
-			return
-		}
-		if name := anchor(n); name != "" {
-			anchors[name] = true
+		if _, ok := n.(*ast.Heading); ok {
+			anchors[anchor(n)] = true
 		}
 	})
 	return anchors
@@ -106,8 +101,7 @@ func (d *Document) Blocks() []Block {
 	d.walk(func(n ast.Node) {
 		switch c := n.(type) {
 		case *ast.FencedCodeBlock:
-			blocks = append(blocks, Block{Language: string(c.Language(d.source)),
-				Text: lines(c, d.source)})
+			blocks = append(blocks, Block{Language: string(c.Language(d.source)), Text: lines(c, d.source)})
 		case *ast.CodeBlock:
 			blocks = append(blocks, Block{Text: lines(c, d.source)})
 		case *ast.CodeSpan:
@@ -127,8 +121,8 @@ func (d *Document) walk(visit func(ast.Node)) {
 	})
 }
 
-// content is the text below a node, without nodes of the skipped kinds.
-func content(n ast.Node, source []byte, skipped ...ast.NodeKind) string {
+// content is the text below a node.
+func content(n ast.Node, source []byte) string {
 	var b strings.Builder
 	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
 		switch c := child.(type) {
@@ -140,19 +134,13 @@ func content(n ast.Node, source []byte, skipped ...ast.NodeKind) string {
 		case *ast.String:
 			b.Write(c.Value)
 		default:
-			if slices.Contains(skipped, c.Kind()) {
-				b.WriteByte(' ')
-				continue
-			}
-			b.WriteString(content(child, source, skipped...))
+			b.WriteString(content(child, source))
 		}
 	}
 	return b.String()
 }
 
-func lines(n ast.Node, source []byte) string {
-	return string(n.Lines().Value(source))
-}
+func lines(n ast.Node, source []byte) string { return string(n.Lines().Value(source)) }
 
 // fences renders fenced code: colored, or in two panes.
 type fences struct{}
@@ -171,8 +159,7 @@ func (fences) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 			// The names of the two files come behind the language.
 			w.WriteString(panes(code, strings.Fields(string(c.Info.Value(source)))[1:]))
 		default:
-			fmt.Fprintf(w, "<pre class=\"code %s\"><code>%s</code></pre>\n",
-				html.EscapeString(language),
+			fmt.Fprintf(w, "<pre class=\"code %s\"><code>%s</code></pre>\n", html.EscapeString(language),
 				strings.Join(highlight(language, code), "\n"))
 		}
 		return ast.WalkContinue, nil
@@ -204,12 +191,10 @@ func panes(diff string, names []string) string {
 	var b strings.Builder
 	b.WriteString(`<div class="panes"><table>` + "\n")
 	if len(names) == 2 {
-		fmt.Fprintf(&b, "<tr><th>%s</th><th>%s</th></tr>\n",
-			html.EscapeString(names[0]), html.EscapeString(names[1]))
+		fmt.Fprintf(&b, "<tr><th>%s</th><th>%s</th></tr>\n", html.EscapeString(names[0]), html.EscapeString(names[1]))
 	}
 	row := func(class, was, is string) {
-		fmt.Fprintf(&b, "<tr class=%q><td class=\"was\">%s</td>"+
-			"<td class=\"is\">%s</td></tr>\n", class, was, is)
+		fmt.Fprintf(&b, "<tr class=%q><td class=\"was\">%s</td><td class=\"is\">%s</td></tr>\n", class, was, is)
 	}
 	for i := 0; i < len(marks); {
 		if marks[i] == ' ' {

@@ -65,8 +65,7 @@ type game struct {
 func alone(run *recording.Run, sources map[string]string) (template.HTML, error) {
 	one := *run
 	one.Beside = nil // the other locks' runs are in other files
-	return element("player", player{Lock: run.Lock, Runs: []any{one},
-		Sources: allColored(sources)})
+	return element("player", player{Lock: run.Lock, Runs: []any{one}, Sources: allColored(sources)})
 }
 
 // allColored are files as lines of HTML.

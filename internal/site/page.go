@@ -135,8 +135,7 @@ func (s *Site) fill(p *page) error {
 	}
 	language := strings.TrimPrefix(path.Ext(p.File), ".")
 	p.Wide = true
-	p.Body = template.HTML("<h1>" + html.EscapeString(p.File) +
-		"</h1>\n<pre class=\"code\"><code>" +
+	p.Body = template.HTML("<h1>" + html.EscapeString(p.File) + "</h1>\n<pre class=\"code\"><code>" +
 		strings.Join(highlight(language, text), "\n") + "</code></pre>")
 	return nil
 }
@@ -147,8 +146,7 @@ func (s *Site) listing(dir string) (template.HTML, error) {
 	fmt.Fprintf(&b, "<h1>%s</h1>\n<ul>\n", html.EscapeString(dir))
 	for _, entry := range entries {
 		if !hidden(entry.Name()) {
-			fmt.Fprintf(&b, "<li><a href=\"/%s\">%s</a></li>\n",
-				html.EscapeString(path.Join(dir, entry.Name())),
+			fmt.Fprintf(&b, "<li><a href=\"/%s\">%s</a></li>\n", html.EscapeString(path.Join(dir, entry.Name())),
 				html.EscapeString(entry.Name()))
 		}
 	}

@@ -50,8 +50,7 @@ func (r Report) Write(w io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("write the run of %s: %w", run.Scenario, err)
 		}
-		runs = append(runs, reported{run, strings.ReplaceAll(run.Scenario+"-"+
-			run.Invariant, " ", "-"), player})
+		runs = append(runs, reported{run, strings.ReplaceAll(run.Scenario+"-"+run.Invariant, " ", "-"), player})
 	}
 	err := reportPage.Execute(w, struct {
 		Report

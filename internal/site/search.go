@@ -25,13 +25,14 @@ type Section struct {
 	Level  int        `json:"level"`
 	Text   string     `json:"text"`             // its blocks in lines
 	Tables [][]string `json:"tables,omitempty"` // their rows, with the heads and the cells in lines
+	Code   []string   `json:"code,omitempty"`   // its lines, each where the document first has it
 	Term   bool       `json:"term,omitempty"`   // of the glossary
 }
 
-// Sections are the document's sections in order, without code and navigation. In a glossary,
-// so is each paragraph that begins with a term.
+// Sections are the document's sections in order, without navigation. In a glossary, so is
+// each paragraph that begins with a term.
 func (d *Document) Sections(glossary bool) []Section {
-	sections := []Section{{}}
+	sections, known := []Section{{}}, map[string]bool{}
 	for n := d.root.FirstChild(); n != nil; n = n.NextSibling() {
 		last := &sections[len(sections)-1]
 		switch n := n.(type) {
@@ -50,6 +51,12 @@ func (d *Document) Sections(glossary bool) []Section {
 			}
 			if text := words(n, d.source); !navigation.MatchString(text) {
 				last.Text = strings.TrimSpace(last.Text + "\n" + text)
+			}
+		case *ast.FencedCodeBlock, *ast.CodeBlock:
+			for line := range strings.Lines(lines(n, d.source)) {
+				if line = strings.Trim(line, "+- \t\n"); len(line) > 2 && !known[line] {
+					last.Code, known[line] = append(last.Code, line), true
+				}
 			}
 		case *table.Table:
 			var rows []string
@@ -72,15 +79,14 @@ func excerpt(text string) string {
 
 // words is the text of all that is below a node, with its blocks in lines.
 func words(n ast.Node, source []byte) string {
-	first := n.FirstChild()
-	if first == nil || first.Type() != ast.TypeBlock {
-		return content(n, source)
+	var all []string
+	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
+		if child.Type() != ast.TypeBlock {
+			return content(n, source)
+		}
+		all = append(all, words(child, source))
 	}
-	all := words(first, source)
-	for child := first.NextSibling(); child != nil; child = child.NextSibling() {
-		all += "\n" + words(child, source)
-	}
-	return all
+	return strings.Join(all, "\n")
 }
 
 // search is the script: a list of pages with their sections, and the levels.

@@ -68,8 +68,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			// has no page and no storage of it. To import the lock as a blob would need as
 			// much, and a policy that allows blobs. Nothing may be sent elsewhere, for the
 			// lock may have come with a link.
-			w.Header().Set("Content-Security-Policy",
-				"default-src 'self'; script-src 'self' 'unsafe-eval'")
+			w.Header().Set("Content-Security-Policy", "default-src 'self'; script-src 'self' 'unsafe-eval'")
 		}
 		w.Header().Set("Cache-Control", "max-age=3600")
 		http.ServeFileFS(w, r, assets, file)

@@ -228,7 +228,11 @@
           ['lock stuck', '/docs/glossary.md'], ['cron', '/docs/scheduled.md'],
           ['fenc tok', '/docs/7-fenced.md'], ['redlokc', '/docs/8-redlock.md'],
           ['handlelosttoken', '/docs/at-work.md'], ['which library python', '/docs/at-work.md'],
-          ['slow_get', '/docs/matrix.md'], ['level 9', '/docs/levels/diamond.json']]) {
+          ['slow_get', '/docs/matrix.md'], ['level 9', '/docs/levels/diamond.json'], ['level', '/docs/levels.md'],
+          ['reentrant', '/docs/reentrant.md'], ['cohort', '/docs/cohort.md'], ['lease', '/docs/glossary.md'],
+          ['job locked forever', '/docs/cache.md'], ['two clients hold the lock', '/docs/glossary.md'],
+          ['measure my own lock', '/docs/any-language.md'], ['which lock should I use', '/docs/at-work.md'],
+          ['renewSource', '/docs/6-watchdog.md'], ['-swarm.worlds', '/docs/swarm.md'], ['SET NX PX', '/docs/3-gold.md']]) {
           search.value = words;
           search.dispatchEvent(new Event('input'));
           await until(() => found.querySelector('a'));
@@ -242,8 +246,11 @@
         key('ArrowDown', search);
         key('ArrowDown', document.activeElement);
         if (document.activeElement !== all('a', found)[1]) { wrong.push('no second result'); }
+        search.focus();
+        key('Tab', search);
+        if (document.activeElement !== found.querySelector('a')) { wrong.push('Tab leads to ' + document.activeElement.outerHTML); }
         key('Escape', document.activeElement);
-        if (!found.hidden) { wrong.push('Escape does not close it'); }
+        if (!found.hidden || document.activeElement !== search) { wrong.push('Escape does not close it'); }
         for (const nothing of ['', 'zzqqx']) {
           search.value = nothing;
           search.dispatchEvent(new Event('input'));

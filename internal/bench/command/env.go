@@ -56,8 +56,7 @@ func where(env bench.Env, started bool) string {
 	if env.Server != "miniredis" {
 		server = env.Named()
 		if started {
-			server += fmt.Sprintf(", %s started for this run",
-				bench.Plural(len(env.Addresses), "server"))
+			server += fmt.Sprintf(", %s started for this run", bench.Plural(len(env.Addresses), "server"))
 		} else {
 			server += " at " + strings.Join(env.Addresses, ", ")
 		}
@@ -94,8 +93,7 @@ func commit(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	git := func(args ...string) string {
-		out, err := exec.CommandContext(ctx, "git", append([]string{"-C",
-			filepath.Dir(source)}, args...)...).Output()
+		out, err := exec.CommandContext(ctx, "git", append([]string{"-C", filepath.Dir(source)}, args...)...).Output()
 		if err != nil {
 			return ""
 		}

@@ -398,8 +398,13 @@
   var script = document.querySelector('script[data-search]'), home = document.getElementById('home');
   var plain = /\.html$/.test(home.getAttribute('href')); // an export
   window.lockladder = Object.assign(window.lockladder || {}, { go: go, scrolls: scrolls }); // for slides.js
+  function opens(open) {
+    found.hidden = !open;
+    search.setAttribute('aria-expanded', open);
+    search.nextElementSibling.textContent = open && search.value ? found.querySelectorAll('li').length + ' places found' : '';
+  }
   function load() {
-    if (lockladder.pages || !search.value) { look(); } else { found.textContent = 'searching …'; found.hidden = false; }
+    if (lockladder.pages || !search.value) { look(); } else { found.textContent = 'searching …'; opens(true); }
     texts(function () { if (!found.hidden) { look(); } });
   }
   // texts fetches the pages' texts, once.
@@ -420,11 +425,11 @@
   var alike = {
     'cron crontab scheduler': 'minute timetable job', 'duplicate double': 'twice idempotency', 'idempotent': 'idempotency', 'two': 'both', 'webhook': 'task job',
     'oversold inventory booking reservation': 'oversell stock sold', 'steal stolen somebody someone stranger wrong': 'another foreign',
-    'stuck frozen blocked zombie': 'orphaned forever hangs', 'kill killed dead died die': 'crash dies', 'lose loses losing': 'lost loss',
+    'stuck locked frozen blocked zombie': 'orphaned forever hangs', 'kill killed dead died die': 'crash dies', 'lose loses losing': 'lost loss',
     'expiry ttl': 'lease expire ends pexpire', 'timeout': 'lease ttl deadline', 'heartbeat extend keepalive': 'renew watchdog', 'eviction': 'evict',
     'retry backoff': 'polling attempt repeated', 'worker pod instance thread': 'client holder process', 'recursive nested': 'reentrant reentry',
-    'split brain': 'partition', 'sentinel replication': 'replica failover', 'persistence aof': 'restart disk', 'internet offline wifi': 'network',
-    'performance speed slow latency throughput': 'benchmark costs fast', 'monitor metric observability prometheus': 'count alert log production',
+    'split brain': 'partition', 'pubsub subscribe subscription': 'notify message wakes', 'sentinel replication': 'replica failover', 'persistence aof': 'restart disk', 'internet offline wifi': 'network',
+    'performance speed slow latency throughput measure': 'benchmark costs fast', 'monitor metric observability prometheus': 'count alert log production',
     'postgres postgresql mysql': 'mariadb sql database', 'js nodejs typescript': 'node javascript', 'golang': 'go', 'dotnet csharp': 'net', 'rwlock': 'readwrite', 'p50 p99 percentile': 'benchmark', 'cheat cheatsheet': 'handout', 'spring boot springboot kotlin': 'java redisson',
     'course lesson class classroom teach training student': 'workshop participants exercises', 'playground sandbox simulate': 'laboratory', 'tutorial beginner introduction basics': 'guarantee bronze'
   };
@@ -435,7 +440,7 @@
   var sections, guesses = [], vocabulary = new Map(); // the pages' words, and their stems
   function tokens(text) { return text.toLowerCase().replace('c#', 'csharp').match(/[\p{L}\p{N}_]+/gu) || []; }
   // stem is a word without its ending: expiry finds expired.
-  function stem(w) { return w.replace(/(?<=^.{3,})(?<![isu])s$/, '').replace(/^(.{4,}?)(ation|ing|ied|ed|ie|al|e|y)$/, '$1'); }
+  function stem(w) { return w.replace(/(?<=^.{3,})(?<![isu])s$/, '').replace(/^(.{4,}?)(ation|ing|ied|ed|er|ie|al|e|y)$/, '$1'); }
   // typo is whether one letter of a word is wrong, missing, too much, or swapped with the next.
   function typo(a, b) {
     for (var i = 0; i < a.length && a[i] === b[i];) { i++; }
@@ -446,7 +451,7 @@
   function part(text, sentence) {
     var words = tokens(sentence || text);
     words.forEach(function (w) { vocabulary.set(w, stem(w)); });
-    return { text: text, words: words, weight: /\n\P{L}*$/u.test(text) ? 0.4 : 1 };
+    return { text: text, words: words, line: ' ' + words.join(' ') + ' ', weight: /\n\P{L}*$/u.test(text) ? 0.4 : 1 };
   }
   // divided are a page's sections. Their first two parts are the titles of the page and of the section.
   function divided(page) {
@@ -455,8 +460,12 @@
       return { page: page, section: s, parts: [part(page.title), part(s.title)].concat(blocks.flatMap(function (block) {
         var sentences = block.split(/(?<=.{40}[.?!]) (?=\p{Lu})/u);
         return sentences.map(function (sentence, i) { return part(sentences.slice(i).join(' '), sentence); });
-      }), rows.map(function (row) { return part(row); })) };
+      }), rows.map(function (row) { return part(row); }), (s.code || []).map(function (line) { return Object.assign(part(line), { code: true }); })) };
     });
+  }
+  // names are what a page is called: the word before a colon in its title, or its file's name.
+  function names(page) {
+    return [page.title.replace(/:.*|^\d+ |^The /g, ''), page.file.replace(/^.*\/(\d-)?|\.md$/g, '')].map(function (name) { return tokens(name).map(stem).join(' '); });
   }
   // meant are the words of the pages that a typed word may mean, and how sure that is.
   function meant(w, before, after) {
@@ -464,7 +473,7 @@
       return typed.split(' ').map(stem).includes(s) ? tokens(alike[typed]).map(stem) : [];
     }));
     vocabulary.forEach(function (its, t) {
-      var sure = t === w || t === before + w || t === w + after ? 1 : its === s ? 0.95 :
+      var sure = t === w ? 1 : its === s || t === before + w || t === w + after ? 0.95 :
         t.startsWith(w) ? 0.4 + 0.4 * w.length / t.length : like.has(its) ? 0.65 : 0;
       if (sure) { some.set(t, sure); }
     });
@@ -482,31 +491,63 @@
     sections = sections || lockladder.pages.slice(1).flatMap(divided); // the front page is a list of links
     var all = tokens(text), big = all.filter(function (w) { return (w[1] || w >= '0' && w <= '9') && !little.has(w); });
     guesses = [];
-    var words = big.length ? big : all, phrase = ' ' + words.join(' ') + ' ', pages = new Map();
+    var words = big.length ? big : all, pages = new Map(), pairs = words.slice(1).map(function (w, i) { return ' ' + words[i] + ' ' + w + ' '; });
     var fits = words.map(function (w, i) { return meant(w, words[i - 1], words[i + 1]); });
     function sum(values) { return values.reduce(function (all, v, i) { return all + v * rare[i]; }, 0); }
     var hits = sections.map(function (s) {
-      var sure = s.parts.map(function (part) {
-        return fits.map(function (fit) { return best(part.words, function (w) { return fit.get(w) || 0; }); });
+      var sure = s.parts.map(function (part) { // what is in the text comes before what is in the code
+        return fits.map(function (fit) { return best(part.words, function (w) { return fit.get(w) || 0; }) * (part.code ? 0.5 : 1); });
       });
       var any = fits.map(function (fit, i) { return best(sure, function (has) { return has[i]; }); });
       return Object.assign({ fits: fits, sure: sure, any: any }, s);
     });
     var rare = words.map(function (w, i) { // a rare word counts more
-      return Math.log(1 + hits.length / (1 + hits.filter(function (hit) { return hit.any[i] >= 0.6; }).length));
+      return Math.log(1 + hits.length / (1 + hits.filter(function (hit) { return hit.any[i] >= 0.7; }).length));
     });
     var whole = sum(words.map(function () { return 1; }));
+    var typed = ' ' + all.join(' ') + ' ', name = words[1] && !/\s/.test(text.trim()) && text.trim().toLowerCase();
+    // together is what it's worth that a part has typed words beside each other, or all of a name such as lock.ErrLost.
+    function together(part) {
+      var worth = name ? part.text.toLowerCase().includes(name) && 6 : 3 * pairs.filter(function (pair) { return part.line.includes(pair); }).length / (pairs.length || 1);
+      return worth * (part.code ? 0.5 : 1);
+    }
     hits.forEach(function (hit) {
-      var first = hit.section.level === 1, most = 0, heading = hit.sure[1], length = hit.parts[1].words.length;
-      var kind = later.exec((hit.page.file + hit.section.title).toLowerCase());
+      var first = hit.section.level === 1, most = 0, heading = hit.sure[1], title = hit.parts[1].words, length = title.length, seen = heading;
+      var kind = later.exec((hit.page.file + hit.section.title).toLowerCase()), asked = all[1] && hit.parts[1].line.includes(typed);
       hit.parts.slice(2).forEach(function (part, i) {
         var worth = sum(hit.sure[i + 2]) * part.weight * (first ? 1.3 : 1) * 30 / (30 + part.words.length) +
-          (words[1] && (' ' + part.words.join(' ') + ' ').includes(phrase) ? 3 : 0);
-        if (worth > most || !i) { most = worth; hit.part = part; }
+          together(part) + (words[2] && hit.sure[i + 2].every(function (v, i) { return Math.max(v, heading[i]) > 0.5; }) ? whole / 2 : 0);
+        if (!i || worth > most && !asked) { most = worth; hit.part = part; seen = hit.sure[i + 2]; }
       });
-      hit.score = (2.5 * sum(heading) / (1 + 0.08 * length) + (first ? 1.8 : 1.5) * sum(hit.sure[0]) + 1.5 * most +
-        (heading.every(function (v) { return v > 0.8; }) ? (hit.section.term ? (/^what.?(is|are|s)\b/i.test(text) ? 9 : 3) : kind && kind[0] !== 'levels/' ? 1 : 2) * whole * words.length / length : 0)) *
-        Math.pow(sum(hit.any) / whole, 1.5) * (hit.section.term && /^.{0,100}See .{3,20}\.$/.test(hit.section.text.replace(/\n/g, ' ')) ? 0.5 : 1) * (/^docs\/\d-/.test(hit.page.file) ? 1.35 : 1) * (kind && !(kind[0] === 'matrix' && /_/.test(text)) && !fits.some(function (fit) { return fit.get(kind[0]) > 0.8; }) ? kind[0] === 'levels/' ? 0.6 : kind[0] === 'matrix' ? 0.4 : 0.5 : 1);
+      // What is in one sentence counts more than what is somewhere in the section.
+      seen = hit.any.map(function (v, i) { return v + Math.max(seen[i], heading[i], hit.sure[0][i]); });
+      hit.score = 1.5 * most + (asked ? 2 * whole : 0) + sum(heading.map(function (v, i) {
+        var own = 2.5 * v / (1 + 0.08 * length), page = hit.sure[0][i];
+        return first ? own + 1.8 * page : Math.max(own, 1.5 * page);
+      }));
+      if (heading.every(function (v) { return v > 0.8; })) {
+        hit.score += (hit.section.term ? /^what.?(is|are|s)\b/i.test(text) ? 9 : 3 : kind && kind[0] !== 'levels/' ? 1 : 2) * whole * words.length / length;
+      } else if (hit.section.term && length > 1 && title.every(function (t) { return fits.some(function (fit) { return fit.get(t) > 0.8; }); })) {
+        hit.score += 3 * sum(heading); // a term of several words that is a part of what is typed
+      }
+      hit.score *= Math.pow(sum(seen) / whole / 2, 1.5) * (/^docs\/\d-/.test(hit.page.file) ? 1.35 : 1);
+      if (hit.section.term && /^.{0,100}See .{3,20}\.$/.test(hit.section.text.replace(/\n/g, ' '))) { hit.score *= 0.5; }
+      if (kind && !(kind[0] === 'matrix' && /_/.test(text)) && !fits.some(function (fit) { return fit.get(kind[0]) > 0.6; })) {
+        hit.score *= kind[0] === 'levels/' ? 0.6 : kind[0] === 'matrix' ? 0.4 : 0.5;
+      }
+    });
+    // What is called so comes first: a page, or else a section.
+    var most = best(hits, function (hit) { return hit.score; });
+    [text, text.replace(/.*\//, ''), ''].some(function (name) {
+      var called = tokens(name || text).map(stem).join(' ');
+      var own = hits.filter(function (hit) {
+        return name ? hit.section === hit.page.sections[0] && names(hit.page).includes(called) : tokens(hit.section.title).map(stem).join(' ') === called;
+      });
+      own.forEach(function (hit) {
+        hit.score += most;
+        hit.part = hit.parts[2] || hit.parts[1];
+      });
+      return own.length;
     });
     hits.sort(function (a, b) { return b.score - a.score; }).forEach(function (hit) {
       var page = pages.get(hit.page) || [];
@@ -528,10 +569,11 @@
     var from = at < 130 ? 0 : text.lastIndexOf(' ', at - 60) + 1, to = text.length < from + 170 ? text.length : text.lastIndexOf(' ', from + 160);
     return (from ? '… ' : '') + text.slice(from, to) + (to < text.length ? ' …' : '');
   }
-  // place is where a hit is on its page: a row is found by its word, and a sentence by its first ones, also in a fold.
+  // place is where a hit is on its page, also in a fold: a row is found by its word, a line of code as it is, and a sentence
+  // by its first words.
   function place(hit) {
     var row = hit.part.text.includes('\n') && hit.part.text.split(/\s/).find(function (t) { return has(t, hit); });
-    var text = hit.section.term ? hit.section.title : (row || hit.part.text.split(' ').slice(0, 5).join(' ')).replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '');
+    var text = hit.section.term ? hit.section.title : (hit.part.code ? hit.part.text : row || hit.part.text.split(' ').slice(0, 5).join(' ')).replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '');
     return (hit.section.anchor || '') + (text && ':~:text=' + encodeURIComponent(text).replace(/-/g, '%2D'));
   }
   function item(hit, below) {
@@ -539,7 +581,9 @@
     var a = Object.assign(document.createElement('a'), { href: address(hit.page, place(hit)) });
     li.className = below ? 'below' : '';
     a.append.apply(a, marked(below ? title : hit.page.title + (hit.section.level > 1 ? ' › ' + title : ''), hit));
-    li.append.apply(li, [a, ' '].concat(marked(excerpt(hit), hit)));
+    var text = document.createElement(hit.part.code ? 'code' : 'span');
+    text.append.apply(text, marked(excerpt(hit), hit));
+    li.append(a, ' ', text);
     return li;
   }
   // ways are where to begin: the first groups of pages, and the glossary.
@@ -551,16 +595,19 @@
     });
   }
   function look() {
+    fill();
+    opens(true);
+  }
+  function fill() {
     var pages = search.value.trim() && find(search.value), ul = document.createElement('ul');
     found.replaceChildren();
-    found.hidden = false;
     if (!pages) { return ways('Type a word or a question, such as lock stuck, which library or cron. Or begin here:'); }
     if (!pages.length) { return ways('Nothing is found. Try another word, or begin here:'); }
     if (guesses.length) {
       found.append.apply(found, guesses.map(function (g) {
         return 'Nothing has “' + g[0] + '”. ' + (g[1].length ? 'Closest: ' + g[1].slice(0, 3).join(', ') + '. ' : '');
       }));
-    } else if (!pages[0][0].any.every(Boolean)) { found.append('Nothing has all of these words. Closest:'); }
+    } else if (!pages.flat().some(function (hit) { return hit.any.every(Boolean); })) { found.append('Nothing has all of these words. Closest:'); }
     if (/\b(tutorial|beginner|newcomer|intro(duction)?|quick ?start|(get|getting|where to|how to)? ?(start(ed)?|begin)( here)?)\s*$/i.test(search.value)) { ways('Begin here:'); }
     ul.append.apply(ul, pages.slice(0, 8).flatMap(function (hits) { return hits.map(item); }));
     found.append(ul);
@@ -568,24 +615,26 @@
   search.addEventListener('input', load);
   search.addEventListener('focus', load);
   document.addEventListener('click', function (e) { // the results lie over the page
-    if (e.target !== search && !(found.contains(e.target) && !e.target.closest('a'))) { found.hidden = true; }
+    if (e.target !== search && !(found.contains(e.target) && !e.target.closest('a'))) { opens(false); }
   });
   search.addEventListener('keydown', function (e) {
     var first = found.querySelector('li a');
     if (e.key === 'Enter' && first) { location.href = first.href; }
   });
-  // The arrow keys go through the results, and Escape closes them.
+  // The arrow keys and Tab go through the results, and Tab then on. Escape closes them, and then clears the search.
   [search, found].forEach(function (box) {
     box.addEventListener('keydown', function (e) {
-      var stops = [search].concat(Array.from(found.querySelectorAll('a')));
-      var on = { ArrowDown: 1, ArrowUp: -1 }[e.key];
-      var next = on && stops[stops.indexOf(document.activeElement) + on];
+      var tab = e.key === 'Tab' && search.value, stops = [search].concat(Array.from(found.querySelectorAll('a')), tab ? document.querySelector('.search ~ *') : []);
+      var on = tab ? e.shiftKey ? -1 : 1 : { ArrowDown: 1, ArrowUp: -1 }[e.key];
+      var next = on && !found.hidden && stops[stops.indexOf(document.activeElement) + on];
       if (next) { next.focus(); e.preventDefault(); }
-      if (e.key === 'Escape') { search.value = ''; search.blur(); found.hidden = true; }
+      if (e.key === 'ArrowDown' && found.hidden) { load(); }
+      if (e.key === 'Escape' && found.hidden) { search.value = ''; search.blur(); }
+      if (e.key === 'Escape' && !found.hidden) { search.focus(); opens(false); }
       e.stopPropagation();
     });
     box.addEventListener('focusout', function (e) {
-      if (e.relatedTarget && e.relatedTarget !== search && !found.contains(e.relatedTarget)) { found.hidden = true; }
+      if (e.relatedTarget && e.relatedTarget !== search && !found.contains(e.relatedTarget)) { opens(false); }
     });
   });
   // A matrix can be read one lock at a time: what breaks it.
