@@ -849,8 +849,12 @@
     var link = this.cards.querySelector('.next');
     if (link) { link.setAttribute('aria-describedby', this.verdict.id); }
     (link || this.verdict).focus({ preventScroll: true });
-    if (!this.small && window.innerWidth <= 960) { (link || this.verdict).scrollIntoView({ block: 'nearest' }); }
+    this.sight(link || this.verdict);
     this.scroll.scrollTop = 0;
+  };
+  // sight scrolls a phone to what has come below the picture.
+  Game.prototype.sight = function (what) {
+    if (!this.small && window.innerWidth <= 960) { what.scrollIntoView({ block: 'nearest' }); }
   };
   // beside is the address of a page beside the levels' page.
   Game.prototype.beside = function (page, hash) {
@@ -903,8 +907,10 @@
         return html('li', {}, [b]);
       }))]));
     this.choices.replaceChildren();
+    this.verdict.replaceChildren();
     this.scroll.scrollTop = 0;
     this.cards.querySelector('button').focus({ preventScroll: true });
+    this.sight(this.cards);
   };
   Game.prototype.proved = function (level, line) {
     this.advice.textContent = '';
