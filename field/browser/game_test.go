@@ -36,10 +36,8 @@ const gaming = `(() => {
 		rows: g.querySelectorAll('.lanes .time').length,
 		texts: Array.from(g.querySelectorAll('.choices button')).map(
 			b => b.innerText).join('; '),
-		sent: Array.from(g.querySelectorAll('.lanes .sent')).map(
-			t => t.textContent).join('; '),
-		lanes: Array.from(g.querySelectorAll('.lanes .what')).map(t => t.textContent).
-			join('\n'),
+		sent: Array.from(g.querySelectorAll('.lanes .sent')).map(t => t.textContent).join('; '),
+		lanes: Array.from(g.querySelectorAll('.lanes .what')).map(t => t.textContent).join('\n'),
 		broken: Array.from(g.querySelectorAll('.lanes .why')).map(t => t.textContent),
 		unseen: g.querySelector('.lanes').scrollWidth -
 			g.querySelector('.lanes').clientWidth,
@@ -58,9 +56,8 @@ const gaming = `(() => {
 type gamed struct {
 	State, Title, Verdict, Advice, Cards, Command, Facts, Hash, Lanes, Focus, Texts, Sent string
 
-	Choices, Broken, Waits     []string
-	Rows, Solved, Wide, Unseen int
-	Below                      int
+	Choices, Broken, Waits            []string
+	Rows, Solved, Wide, Unseen, Below int
 }
 
 // graph is what a test needs of the state graph on a level's page.
@@ -206,7 +203,7 @@ func TestALevelHelps(t *testing.T) {
 	s := newStage(t)
 	g := s.level(levelOf("gold", "foreign-release"), "")
 	for n := 7; g.State != "won"; n-- {
-		assert.Contains(t, s.presses("hint").Advice, fmt.Sprintf("%d action", n))
+		assert.Contains(t, s.presses("hint").Advice, fmt.Sprintf("DEL names a key, not whose lock it is. %d action", n))
 		assert.Regexp(t, `^It is (A|B|the clock)'s turn\.`, s.presses("hint").Advice)
 		assert.Contains(t, s.presses("hint").Advice, "One way on: ")
 		g = s.game("g.querySelector('.choices .hinted').click()")
@@ -267,11 +264,14 @@ const cutOff = `Array.from(document.querySelectorAll('.game .next')).filter(a =>
 // line. The next rung gets the same schedule, and shows where it differs.
 func TestAWinIsExplainedAndPlayedAgainstTheNextRung(t *testing.T) {
 	s := newStage(t)
+	assert.NotContains(t, s.level(levelOf("bronze", "orphaned"), "once: A> Ax").Cards, "same schedule", "level 2 asks for it")
+	s.level(levelOf("silver", "orphaned"), "once: A> Ax")
 	s.level(levelOf("bronze", "orphaned"), "")
 	s.arrow("A>")
 	won := s.arrow("Ax")
+	assert.Empty(t, won.Choices)
 	assert.Regexp(t, `(?s)The key is A's since step 1, and has no expiry. A crashed in step 2.*The next rung, silver: `+
-		`PEXPIRE after SETNX.*bronze/lock.go:36: granted, err := l.rdb.SetNX\(`, won.Cards)
+		`PEXPIRE after SET NX.*bronze/lock.go:36: granted, err := l.rdb.SetNX\(`, won.Cards)
 	assert.Equal(t, "won", won.State)
 	for _, next := range []string{
 		"(?s)silver does the same as bronze. The schedule breaks it, too.*silver/lock.go:45, comes too late",

@@ -83,14 +83,14 @@ var Rungs = complete([]Rung{
 	{
 		Name:  "bronze",
 		Arc:   Safety,
-		Idea:  "SETNX takes the lock, DEL frees it",
+		Idea:  "SET NX takes the lock, DEL frees it",
 		Build: lock.On(bronze.New),
 	},
 	{
 		Name:    "silver",
 		Arc:     Safety,
 		Parent:  "bronze",
-		Idea:    "PEXPIRE after SETNX: the lock has a lease",
+		Idea:    "PEXPIRE after SET NX: the lock has a lease",
 		Build:   lock.On(silver.New),
 		Changes: []string{"Lock.TryLock"},
 	},

@@ -24,6 +24,7 @@ type Level struct {
 	Invariant explore.Invariant `json:"invariant"`
 	Title     string            `json:"title"`
 	Ask       string            `json:"ask"`
+	Hint      string            `json:"hint,omitempty"` // what to think of
 	Story     string            `json:"story,omitempty"`
 	Idea      string            `json:"idea,omitempty"` // of the rung
 	Adds      string            `json:"adds,omitempty"` // the rung's new line, in its first level
@@ -50,8 +51,7 @@ var Levels = func() (all []Level) {
 }()
 
 // levelsOf are the levels of a reader's own graph: one for each invariant that was judged.
-func levelsOf(g *recording.Graph) []Level {
-	var all []Level
+func levelsOf(g *recording.Graph) (all []Level) {
 	for _, goal := range g.Goals {
 		all = append(all, Level{Lock: g.Lock, Invariant: explore.Invariant(goal.Invariant),
 			Title: strings.ToUpper(goal.Invariant[:1]) + goal.Invariant[1:],

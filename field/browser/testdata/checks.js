@@ -34,6 +34,23 @@
             'Play,Climb,Decide,Teach') { wrong.push('not the four ways'); }
       } },
 
+    { name: 'a level has its buttons in sight, also on a phone, and all that a win says',
+      pages: ['/docs/levels/silver.json#level=orphaned', '/docs/levels/gold.json#level=lost-update',
+        '/docs/levels/diamond.json#level=lost-update'], sizes: [[1280, 720], [390, 844]], check: async wrong => {
+        const hint = all('.game .controls button').find(b => b.innerText === 'hint');
+        hint.click();
+        for (const e of [hint, document.querySelector('.game .advice')]) {
+          if (bottom(e) > innerHeight || !e.offsetHeight) { wrong.push(e.innerText + ' ends at ' + bottom(e)); }
+        }
+        const asked = location.hash.slice(7).replace(/-/g, ' ');
+        const goal = JSON.parse(document.querySelector('script.graph').textContent).goals.find(g => g.invariant === asked);
+        goal.schedule.split(': ')[1].split(' ').forEach(action =>
+          document.querySelector(`.game .choices [data-action="${action}"]`).click());
+        const box = document.querySelector('.game .scroll'), next = document.querySelector('.game .next');
+        if (box.scrollHeight > box.clientHeight) { wrong.push(box.scrollHeight - box.clientHeight + ' pixels of the win are hidden'); }
+        if (bottom(next) > bottom(document.querySelector('.game .controls')) || bottom(next) > innerHeight) { wrong.push('no way on in sight'); }
+      } },
+
     { name: 'a shared link has a description, a picture and an icon',
       pages: ['/', '/docs/3-gold.md'], sizes: desktop, check: async wrong => {
         for (const url of [document.querySelector('meta[property="og:image"]').content,

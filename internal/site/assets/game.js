@@ -234,7 +234,7 @@
   };
   // word is a command's name, or a script's. The picture has the arguments.
   function word(text) {
-    return text.replace(/^EVAL(?:SHA)? (?=\S+\.lua\b)/, '').split(' ')[0];
+    return text.replace(/^EVAL(?:SHA)? (?=\S+\.lua\b)/, '').split(' ')[0] + (/^SET .* NX$/.test(text) ? ' NX' : '');
   }
   // offer is what a button says of an action.
   Game.prototype.offer = function (state, action, mask) {
@@ -270,13 +270,13 @@
   };
 
   // order has a choice stand where the same kind of choice stood before: by client,
-  // then by kind, and last what befalls all.
+  // then by kind, and last what befalls all. After a win nothing is left to choose.
   function order(action) {
     return action.length < 2 ? [99, 0] :
       [action.charCodeAt(0) - 65, '><~!?/-=xzwg'.indexOf(action[1])];
   }
   Game.prototype.offers = function (state) {
-    return this.edges(state).sort(function (a, b) {
+    return (this.wins() ? [] : this.edges(state)).sort(function (a, b) {
       var x = order(a.action), y = order(b.action);
       return x[0] - y[0] || x[1] - y[1];
     });
@@ -316,19 +316,19 @@
         if (row.from < game.path.length) { game.take(game.path.slice(0, row.from)); }
       }, true);
     this.list = html('ol', { 'class': 'levels' });
-    var link = lockladder.linker(function () { return location.href; });
+    function link() { return lockladder.linker(function () { return location.href; }); }
     this.scroll = html('div', { 'class': 'scroll' }, [this.verdict, this.cards, this.choices, this.used]);
-    var controls = html('div', { 'class': 'controls' }, this.small ?
-      [this.undo, this.again, this.hint] : [this.undo, this.again, this.hint, this.claim, link]);
+    var controls = html('div', { 'class': 'controls' }, [this.undo, this.again, this.hint].concat(
+      this.small ? [] : [this.claim, link()], this.advice));
     this.home = this.element.querySelector('.home a');
     var panel = html('div', { 'class': 'panel' }, (this.small ? [] : [
       html('div', { 'class': 'head' }, [this.title, this.nav]), this.story, this.ask]).concat([
       html('div', { 'class': 'stage' }, [view.lanes,
-        html('div', { 'class': 'side-by' }, [this.scroll, controls, this.advice])]),
+        html('div', { 'class': 'side-by' }, [this.scroll, controls])]),
       view.facts, view.code], this.small ? [] : [
       html('p', { 'class': 'bounds' }, [g.lock + ': ' + g.bounds + '. ' +
         (this.own ? 'In a test: ' : 'In a terminal: '), this.command]),
-      html('p', {}, ['A schedule from a terminal: ', this.paste]),
+      html('p', {}, ['A schedule from a terminal: ', this.paste, ' ', link()]),
       html('details', {}, [html('summary', {}, ['All levels']), this.list])]));
     this.element.append(panel);
     if (this.home) { this.home.parentNode.hidden = true; } // it is for the address
@@ -472,7 +472,8 @@
   };
   // wins says whether what the level asks for is broken.
   Game.prototype.wins = function () {
-    return this.found.indexOf(this.graph.goals[this.goal].invariant) >= 0;
+    var goal = this.graph.goals[this.goal];
+    return !!goal && this.found.indexOf(goal.invariant) >= 0;
   };
   Game.prototype.back = function () { this.take(this.path.slice(0, -1)); };
   Game.prototype.write = function () {
@@ -729,10 +730,13 @@
     }
     return html('div', { 'class': 'card' }, parts);
   };
-  // further leads to the next rung with the same schedule, and to the next level.
+  // further leads to the next rung with the same schedule, unless a level that comes soon asks
+  // for such a one, and to the next level.
   Game.prototype.further = function (invariant, step) {
-    var game = this, next = this.higher(), on = this.onward();
-    if (next) {
+    var game = this, next = this.higher(), on = this.onward(), done = this.progress();
+    if (next && !this.levels.slice(this.level + 1, this.level + 3).some(function (l) {
+      return l.lock === next.lock && l.invariant === invariant && !l.lines && done[l.lock + ' ' + invariant] === undefined;
+    })) {
       var same = html('a', { 'class': 'same', href: this.address(next, invariant) + '&' +
         new URLSearchParams({ s: this.graph.program + ': ' + this.wanted.slice(0, step).join(' '),
           after: this.graph.lock, from: (this.before ? this.from : this.level) + 1 }) },
@@ -844,8 +848,13 @@
   Game.prototype.announce = function () {
     var link = this.cards.querySelector('.next');
     if (link) { link.setAttribute('aria-describedby', this.verdict.id); }
-    (link || this.verdict).focus({ preventScroll: this.small || window.innerWidth > 960 });
+    (link || this.verdict).focus({ preventScroll: true });
+    this.sight(link || this.verdict);
     this.scroll.scrollTop = 0;
+  };
+  // sight scrolls a phone to what has come below the picture.
+  Game.prototype.sight = function (what) {
+    if (!this.small && window.innerWidth <= 960) { what.scrollIntoView({ block: 'nearest' }); }
   };
   // beside is the address of a page beside the levels' page.
   Game.prototype.beside = function (page, hash) {
@@ -897,8 +906,11 @@
         });
         return html('li', {}, [b]);
       }))]));
+    this.choices.replaceChildren();
+    this.verdict.replaceChildren();
     this.scroll.scrollTop = 0;
     this.cards.querySelector('button').focus({ preventScroll: true });
+    this.sight(this.cards);
   };
   Game.prototype.proved = function (level, line) {
     this.advice.textContent = '';
@@ -909,17 +921,20 @@
       html('p', { 'class': 'decisive' }, ['What prevents it is ' + line.at + ': ',
         html('code', {}, [line.text])]) : '', this.onward()]));
     if (line) { this.marked(line.at); }
+    this.choices.replaceChildren();
+    this.hint.disabled = this.claim.disabled = true;
+    this.again.disabled = false;
     this.save(level, 0);
     this.shows();
     this.announce();
   };
-  // help points to the nearest break of the goal, in three steps: how far it is, whose
-  // turn it is, and which action leads there.
+  // help points to the nearest break of the goal, in three steps: what to think of and how far
+  // it is, whose turn it is, and which action leads there.
   Game.prototype.help = function () {
     var state = this.states[this.states.length - 1], game = this;
-    var goal = this.graph.goals[this.goal];
+    var goal = this.graph.goals[this.goal], hint = this.asked().hint || '';
     if (!goal.schedule) {
-      this.advice.textContent = 'Try it for a while. Do you find any way at all?';
+      this.advice.textContent = hint + ' Try it for a while. Do you find any way at all?';
       return;
     }
     var bit = 1 << this.goal, far = this.distances(bit);
@@ -932,8 +947,8 @@
     });
     var turn = best.action[1] ? best.action[0] + '\'s turn' : 'the clock\'s turn';
     this.hints = Math.min(3, this.hints + 1);
-    this.advice.textContent = [far[state] + (far[state] === 1 ? ' action' : ' actions') +
-      ' from the nearest break.', 'It is ' + turn + '.', 'One way on: ' +
+    this.advice.textContent = [hint + ' ' + far[state] + (far[state] === 1 ? ' action' : ' actions') +
+      ' to go.', 'It is ' + turn + '.', 'One way on: ' +
       game.offer(state, best.action, best.mask) + '.'][this.hints - 1] +
       (this.hints < 3 ? ' (hint ' + this.hints + ' of 3)' : '');
     this.element.querySelectorAll('[data-action]').forEach(function (b) {

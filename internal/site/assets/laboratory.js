@@ -153,11 +153,18 @@
       return html('span', { 'class': /: breaks, /.test(line) ? 'wrong' : '' }, [line]);
     }));
     this.outcome.className = 'outcome ' + (classes || '');
-    var box = this.outcome.getBoundingClientRect();
-    if (classes !== 'busy' && this.settings && this.settings.offsetWidth === this.element.offsetWidth &&
-      (box.top < 0 || box.bottom > window.innerHeight)) {
-      this.outcome.scrollIntoView({ block: this.player ? 'center' : 'nearest' }); // on a phone it is below the form
+    if (classes === 'busy' || !this.settings) { return; }
+    if (this.pressed !== undefined && this.settings.offsetWidth === this.element.offsetWidth) {
+      this.sight(this.outcome, this.pressed, classes === 'wrong' && 'nearest'); // on a phone it is below the form
     }
+    this.pressed = false;
+  };
+  // sight scrolls to what has come: always, or only if it can't be seen.
+  Laboratory.prototype.sight = function (what, always, block) {
+    setTimeout(function () { // by then all of it is there
+      var box = what.getBoundingClientRect();
+      if (always || box.top < 0 || Math.min(box.bottom, box.top + 200) > window.innerHeight) { what.scrollIntoView({ block: block || 'start' }); }
+    });
   };
   Laboratory.prototype.begin = function () {
     var lab = this;
@@ -226,15 +233,20 @@
     });
     this.figures = html('details', { open: '' }, [html('summary', {}, ['Numbers'])].concat(fields));
     this.edit = html('div', { 'class': 'edit' });
+    this.back = button('Undo changes', function () { lab.reset(); });
+    this.more = html('p', { 'class': 'buttons' });
     this.dropped = html('ul', { 'class': 'dropped' });
     this.settings = html('form', { 'class': 'settings' }, [
-      html('label', {}, ['lock ', this.lock]), html('label', {}, ['scenario ', this.scenario]),
+      html('label', {}, ['lock ', this.lock]), html('label', { 'class': 'scenario' }, ['scenario ', this.scenario]),
       this.about, this.edit, html('label', {}, ['beside it ', this.other]), this.figures,
-      html('p', { 'class': 'buttons' }, [html('button', { type: 'submit' }, ['Run it']),
-        button('As it is written', function () { lab.reset(); })])]);
+      html('p', { 'class': 'buttons' }, [html('button', { type: 'submit' }, ['Run it']), this.back]), this.more]);
     this.settings.addEventListener('submit', function (e) {
       e.preventDefault();
       lab.run();
+    });
+    // A button's verdict is looked at next, a choice may be followed by another one.
+    ['click', 'submit', 'change'].forEach(function (kind) {
+      lab.element.addEventListener(kind, function (e) { lab.pressed = kind === 'submit' || kind === 'click' && !!e.target.closest('button'); }, true);
     });
     // The page's keys would turn pages while a number is typed.
     this.element.addEventListener('keydown', function (e) {
@@ -254,6 +266,7 @@
       lab.numbers[n.key].parentNode.classList.toggle('changed', lab.changed(n));
     });
     if (this.figures.querySelector('.changed') && window.innerWidth > 960) { this.figures.open = true; }
+    this.back.disabled = this.changes().length === 0;
     this.figures.firstChild.textContent = ['Numbers'].concat(this.set().join(', ') || []).join(': ');
   };
   // changed says whether a number isn't as the scenario has it.
@@ -313,9 +326,9 @@
     });
     return [html('p', { 'class': 'buttons' }, [begin, html('a', { href: '#your-own-lock' }, ['what you can use'])]),
       area, html('p', { 'class': 'buttons' }, [
+        html('button', { type: 'submit', title: 'key: Ctrl-Enter' }, ['Run this scenario']),
         button('Run all scenarios', function () { lab.runAll(); }),
         button('A hundred random worlds', function () { lab.worlds(); }),
-        html('button', { type: 'submit', title: 'key: Ctrl-Enter' }, ['Run this one']),
         button('Copy link', function () { lab.share(); })])];
   };
   Laboratory.prototype.order = function (name) {
@@ -352,7 +365,7 @@
       return html('optgroup', { label: family }, lab.catalogue.scenarios.filter(function (s) {
         return s.family === family && all.indexOf(s.name) >= 0;
       }).map(function (s) {
-        var o = option(s.name, s.name + (breaks.indexOf(s.name) >= 0 ? ' ✗' : '') + ': ' + s.short);
+        var o = option(s.name, s.name + (breaks.indexOf(s.name) >= 0 ? ' (breaks)' : '') + ': ' + s.short);
         o.title = s.summary;
         return o;
       }));
@@ -363,6 +376,7 @@
     this.invariant = '';
     this.editors = [];
     this.table.replaceChildren();
+    this.more.replaceChildren();
     if (this.isOwn()) {
       this.edit.replaceChildren.apply(this.edit, this.editor());
       return;
@@ -376,15 +390,15 @@
       var area = html('textarea', { spellcheck: 'false', 'aria-label': file,
         rows: String(Math.min(30, begin.split('\n').length + 1)) });
       area.value = begin;
+      area.addEventListener('input', function () { lab.mark(); });
       lab.editors.push({ name: file.slice(slash + 1), file: file, area: area, begin: begin });
       editors.push(html('b', {}, [file.slice(slash + 1)]), area);
     });
-    var all = button(e ? 'Check the exercise' : 'Run all scenarios', function () {
-      if (e) { lab.check(e); } else { lab.runAll(); }
-    });
-    var worlds = e ? '' : button('A hundred random worlds', function () { lab.worlds(); });
-    this.edit.replaceChildren.apply(this.edit, editors.length === 0 ? [
-      html('p', { 'class': 'buttons' }, [all, worlds])] : [
+    if (!e) {
+      this.more.append(button('Run all scenarios', function () { lab.runAll(); }),
+        button('A hundred random worlds', function () { lab.worlds(); }));
+    }
+    this.edit.replaceChildren.apply(this.edit, editors.length === 0 ? [] : [
       html('details', e || this.opened ? { open: '' } : {}, [
         html('summary', {}, [e ? 'Exercise ' + e.name + ': ' + e.task :
           'Edit the scripts of ' + name])].concat(editors, [html('p', { 'class': 'buttons' },
@@ -392,7 +406,7 @@
           button('The scripts as they were', function () {
             lab.editors.forEach(function (s) { s.area.value = s.begin; });
           }), button('Stop', function () { lab.stop(); })])])),
-      html('p', { 'class': 'buttons' }, [all, worlds])]);
+      e ? html('p', { 'class': 'buttons' }, [button('Check the exercise', function () { lab.check(e); })]) : '']);
   };
 
   // question is what the page asks for.
@@ -424,7 +438,7 @@
     clearInterval(this.ticks);
     this.ticks = setInterval(function () {
       lab.soFar.textContent = [lab.program.stage, lab.took() + ' s',
-        lab.took() >= 10 && (question.code ? 'does your code loop forever?' :
+        lab.took() >= 4 && (question.code ? 'does your code loop forever?' :
           question.scripts ? 'does a script loop forever?' : '')]
         .filter(Boolean).join(', ');
       lab.progress.hidden = false;
@@ -477,6 +491,7 @@
     this.report(this.lock.value + ' runs ' + scenario + ' …', 'busy');
     var other = this.other.value !== this.lock.value && this.other.value;
     this.ask(this.question(scenario)).then(function (a) {
+      if (lab.program.waiting.length > 0) { throw new Error(OVERTAKEN); }
       lab.element.dataset.took = String(Math.round(performance.now() - began));
       if (!other || !a.run) { return lab.show(a, at || 0, before); }
       return lab.ask(lab.question(scenario, other)).then(function (b) {
@@ -530,8 +545,9 @@
     var at = a.mistake && /^Line (\d+) /.exec(a.error);
     if (!at || !this.isOwn()) { return; }
     var lines = this.code.value.split('\n'), before = lines.slice(0, at[1] - 1).join('\n').length;
+    this.outcome.append('\n', html('code', {}, [(lines[at[1] - 1] || '').trim()]));
     this.code.setSelectionRange(before + (at[1] > 1 ? 1 : 0), before + 1 + (lines[at[1] - 1] || '').length);
-    this.code.focus({ preventScroll: true });
+    if (!window.matchMedia('(pointer: coarse)').matches) { this.code.focus({ preventScroll: true }); } // or a keyboard covers all
   };
 
   // play puts a run into the player, and another lock's beside it.
@@ -701,8 +717,7 @@
     kind.addEventListener('change', function () {
       seconds.hidden = kind.value.indexOf('late') !== 0;
     });
-    this.dropper.replaceChildren('What if for ', html('b', {}, [client + "'s command " + nth,
-      ', ' + text]), ' ', kind,
+    this.dropper.replaceChildren(html('b', {}, [client + "'s command " + nth, ', ' + text.replace(' lock:stock', '')]), ' ', kind,
     ' ', seconds, ' ', html('button', { type: 'submit' }, ['Run with this fault']));
     this.dropper.onsubmit = function (event) {
       event.preventDefault();
@@ -889,7 +904,8 @@
       html('tr', {}, ['scenario', 'invariant', 'verdict'].concat(more ? '' : []).map(function (h) {
         return html('th', {}, [h]);
       }))]), html('tbody', {}, rows.map(function (v) {
-      var opens = button(v.scenario, function () { lab.open(v); });
+      var opens = button('', function () { lab.open(v); });
+      opens.append.apply(opens, v.scenario.split(/(?<=_)/).flatMap(function (part) { return [part, html('wbr')]; }));
       opens.title = lab.summary(v.scenario);
       return html('tr', {}, [html('td', {}, [opens]), html('td', {}, [v.invariant]),
       html('td', { 'class': v.verdict === 'breaks' ? 'broken' : 'holds' }, [v.verdict])].concat(
@@ -904,8 +920,11 @@
     this.faults = [];
     this.all = null;
     this.write();
+    var pressed = this.pressed;
+    this.pressed = false;
     this.ask(this.question(v.scenario)).then(function (a) {
       lab.show(a, 0);
+      if (pressed) { lab.sight(lab.place); }
       if (quietly) {
         lab.outcome.replaceChildren.apply(lab.outcome, said);
         lab.outcome.className = how;
@@ -970,6 +989,7 @@
       this.code.value = hash.get('code');
       this.written = hash.toString();
       this.tell();
+      this.mark();
       this.report('This lock came with the link. Look at it, and run it.');
       this.element.dataset.state = 'ready';
       return;

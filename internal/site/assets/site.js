@@ -373,7 +373,7 @@
     var a = document.createElement('a');
     a.href = '#' + (about.id = 'about-' + name);
     a.title = about.textContent.replace(/ Exercises: .*/, '');
-    a.append(name);
+    a.innerHTML = name.replace(/_/g, '_<wbr>'); // a phone's column is narrow
     td.replaceChildren(a);
   });
 
