@@ -41,13 +41,13 @@
       var high = Number(/height="(\d+)/.exec(text)[1]), low = Number(/\dV([\d.]+)/.exec(text)[1]);
       var legend = Number(/cy="(\d+)/.exec(text)[1]), next = Array.from(text.matchAll(/y="([\d.]+)" dy="-20"/g))[1][1] - 41;
       var left = next - legend + 13;
-      function part(x, y, from, to, wide, high) { // of the picture, at a place
-        return ['<svg x="', x, '" y="', y, '" width="', wide || 592, '" height="', high || to - from, '" viewBox="4 ', from, ' 592 ',
+      function part(x, y, from, to, wide, high) { // of the picture, at a place, with room for larger letters on its left
+        return ['<svg x="', x, '" y="', y, '" width="', wide || 632, '" height="', high || to - from, '" viewBox="', wide ? 4 : -36, ' ', from, ' ', wide ? 592 : 632, ' ',
           to - from, '">', text.slice(text.indexOf('<style'))].join('');
       }
-      img.insertAdjacentHTML('beforebegin', '<svg class="chart" viewBox="0 0 1184 ' + Math.max(left + high - low - 2, 78 + low - next) + '">' +
-        part(0, 0, legend - 10, legend + 12, 677, 25) + part(0, 25, legend + 12, next) + part(0, left, low, low + 44) + part(0, left + 44, low + 46, high) +
-        part(592, 34, next, low + 44) + '</svg>');
+      img.insertAdjacentHTML('beforebegin', '<svg class="chart" viewBox="0 0 1264 ' + Math.max(left + high - low + 5, 85 + low - next) + '">' +
+        part(0, 0, legend - 10, legend + 12, 850, 32) + part(0, 32, legend + 12, next) + part(0, left + 7, low, low + 44) + part(0, left + 51, low + 46, high) +
+        part(632, 41, next, low + 44) + '</svg>');
       img.alt += Array.from(text.matchAll(/>([†‡] [^<]+)/g), function (note) { return '. ' + note[1]; }).join('');
     }).catch(function () {}); // a page from a disk can't read it
   }
@@ -119,7 +119,7 @@
       all.forEach(function (head, i) { head.insertAdjacentHTML('beforeend', '<span class="nth"> ' + (i + 1) + ' of ' + all.length + '</span>'); });
     });
     main.replaceChildren.apply(main, slides);
-    main.querySelectorAll('.small').forEach(function (pre) { pre.classList.remove('small'); });
+    main.querySelectorAll('pre.small').forEach(function (pre) { pre.classList.remove('small'); });
     slides.forEach(function (section) { grow(section, GROWS[0]); });
     slides.forEach(function (section) { // parts of a table have letters of the same size
       grow(section, Math.min.apply(null, slides.filter(function (other) {
