@@ -172,7 +172,8 @@
     ]);
     var view = this;
     new ResizeObserver(function () {
-      if (!view.rows || view.room === view.lanes.clientWidth) { return; }
+      if (!view.rows) { return; }
+      if (view.room === view.lanes.clientWidth) { view.sight(); return; } // higher, or lower: more is said above
       view.layout(view.all);
       view.show(view.at);
     }).observe(this.lanes);
@@ -315,10 +316,10 @@
       if (text.length > most) { t.append(svg('title', {}, [text])); }
       s.append(t);
     }
+    var late = svg('g'), under = s.lastChild; // an arrow across rows strikes no label out
     function arrow(x1, y1, x2, y2, classes) {
-      s.append(svg('line', { x1: x1, y1: y1, x2: x2, y2: y2, 'class': classes }));
-      var angle = Math.atan2(y2 - y1, x2 - x1) * 180 / Math.PI;
-      s.append(svg('path', { d: 'M0,0 L-8,-4 L-8,4 Z', 'class': 'head ' + classes,
+      var angle = Math.atan2(y2 - y1, x2 - x1) * 180 / Math.PI, into = / late/.test(classes) ? late : s;
+      into.append(svg('line', { x1: x1, y1: y1, x2: x2, y2: y2, 'class': classes }), svg('path', { d: 'M0,0 L-8,-4 L-8,4 Z', 'class': 'head ' + classes,
         transform: 'translate(' + x2 + ',' + y2 + ') rotate(' + angle + ')' }));
     }
     function cross(at, height) {
@@ -387,6 +388,7 @@
         'class': 'break' }));
       label((x.nodes[0] || x.width) - 12, broken + 11, '✗ ' + b.names.join(', '), 'end', 'why');
     });
+    if (late.firstChild) { under.after(late); }
     // The future is covered.
     this.cover = svg('rect', { x: 0, width: x.width, height: run.flights ? 0 : height, y: height,
       'class': 'cover' });
@@ -552,16 +554,21 @@
     if (row.folded && !exactly) { this.at = i = row.to; }
     this.cover.setAttribute('y', this.y(r) + ROW / 2 - 1);
     this.cursor.setAttribute('y', this.y(r) - ROW / 2);
-    var view = this, y = this.y(r) * this.scale, tall = ROW * this.scale;
-    var top = y + this.below * this.scale - this.lanes.clientHeight + 2 * tall;
-    if (this.lanes.scrollTop < top || this.lanes.scrollTop > y - 2 * tall) {
-      this.lanes.scrollTop = Math.max(0, top, y - this.lanes.clientHeight * 0.6);
-    }
+    this.sight();
+    var view = this;
     this.names.forEach(function (name, client) {
       name.classList.toggle('dead', view.dead[client] <= i);
     });
     this.state(this.run.entries[i]);
     this.mark(i);
+  };
+  // sight scrolls to the row that is shown.
+  View.prototype.sight = function () {
+    var y = this.y(this.rowOf[this.at]) * this.scale, tall = ROW * this.scale;
+    var top = y + this.below * this.scale - this.lanes.clientHeight + 2 * tall;
+    if (this.lanes.scrollTop < top || this.lanes.scrollTop > y - 2 * tall) {
+      this.lanes.scrollTop = Math.max(0, top, y - this.lanes.clientHeight * 0.6);
+    }
   };
   View.prototype.state = function (e) {
     var run = this.run, s = e.state, rows = [];
@@ -695,7 +702,9 @@
     // A reader's own lock has its code with it, and that is of other directories.
     if (Object.keys(own).length === 0) { own = this.sources; }
     return new View(run, own, function (view, row) {
-      if (row.folded) {
+      if (!player.answered && row.from > view.at) {
+        player.step(1); // it is not shown yet
+      } else if (row.folded) {
         player.expand(true, row.from);
       } else if (view === player.main) {
         player.go(row.from);
@@ -863,11 +872,7 @@
     this.answered = this.known ||
       i > 0 && (this.answered || i === run.last || i === run.data.broken);
     this.element.classList.toggle('answered', this.answered);
-    var asks = this.asked();
-    if (this.question.classList.contains('asked') !== asks) {
-      this.question.classList.toggle('asked', asks);
-      this.main.show(i); // a slide has less room for the lanes now
-    }
+    this.question.classList.toggle('asked', this.asked());
     this.element.dataset.at = String(this.at());
     this.element.dispatchEvent(new CustomEvent('step', { detail: i, bubbles: true }));
     if (!quiet) { history.replaceState(null, '', this.address()); }

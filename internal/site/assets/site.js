@@ -236,9 +236,21 @@
 
   document.getElementById('theme').addEventListener('click', turn);
 
-  // A level goes to its slide with its moves.
+  // Slides begin at the section in sight, with the moves of a level or the moment of a run; and where they
+  // were ended, if that section is still in sight.
   var toSlides = document.getElementById('slides');
-  if (toSlides) { toSlides.addEventListener('click', function () { toSlides.hash = /=/.test(location.hash) ? location.hash : ''; }); }
+  function sighted(head, low) {
+    var top = head ? head.getBoundingClientRect().top : Infinity;
+    return scrollY > 0 && top < low;
+  }
+  if (toSlides) { toSlides.addEventListener('click', function () {
+    var named = document.getElementById(location.hash.slice(1)), ended = [];
+    var head = named && named.getBoundingClientRect().top >= 0 && sighted(named, innerHeight) ? named :
+      Array.from(main.querySelectorAll('h2[id], h3[id]')).filter(function (h) { return sighted(h, innerHeight / 3); }).pop();
+    try { ended = JSON.parse(sessionStorage.getItem('slide')) || ended; } catch (e) { }
+    toSlides.href = ended[0] === location.pathname + (head ? '#' + head.id : '') ? ended[1] :
+      '?slides' + (head ? '=' + head.id : '') + (/=/.test(location.hash) ? location.hash : '');
+  }); }
 
   // Keys can be switched off, for those whose software uses them.
   var keys = document.getElementById('keys'), help = document.getElementById('help');
@@ -261,6 +273,7 @@
     if (page && !query.has('slides') && !scrolls(target)) { go(page); }
     if (e.key === '?') { help.showModal(); }
     if (e.key === 'd') { turn(); }
+    if (e.key === 's' && toSlides && !query.has('slides')) { toSlides.click(); }
     if (e.key === 'h') { go('home'); }
     if (e.key === '/') { search.focus(); e.preventDefault(); }
   });

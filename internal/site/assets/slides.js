@@ -6,6 +6,7 @@
   var query = new URLSearchParams(location.search);
   var slides, shown = 0, bar, count, room, gap, resized;
   var BIG = '.copied, pre, table, .player, .game, .picture'; // what isn't text
+  var GROWS = [1.65, 1.3, 1], MOST = 1.35; // sizes of code, and how many times as many lines fit in the smallest
   var LONG = 76, BEFORE = 'previousElementSibling', AFTER = 'nextElementSibling'; // words of running text
 
   function words(block) { return block.textContent.trim().split(/\s+/).length; }
@@ -24,11 +25,12 @@
     return begins;
   }
 
-  // parts divides n things so that few parts, which are nearly full, end where a cut is cheap.
-  function parts(n, full, price) {
+  // parts divides n things so that few parts, which are nearly full, end where a cut is cheap. Rather than be cut
+  // elsewhere, a part is up to most times as full, in smaller letters.
+  function parts(n, full, price, most) {
     return cheapest(n, function (i, j) {
       var much = full(i, j);
-      return much > 1 && j > i + 1 ? Infinity : 10 + 20 * Math.pow(1 - much, 2) + (i && price(i));
+      return much > most && j > i + 1 ? Infinity : (much > 1 ? 40 : 10 + 30 * Math.pow(1 - much, 2)) + (i && price(i));
     });
   }
 
@@ -39,13 +41,13 @@
       var high = Number(/height="(\d+)/.exec(text)[1]), low = Number(/\dV([\d.]+)/.exec(text)[1]);
       var legend = Number(/cy="(\d+)/.exec(text)[1]), next = Array.from(text.matchAll(/y="([\d.]+)" dy="-20"/g))[1][1] - 41;
       var left = next - legend + 13;
-      function part(x, y, from, to, wide, high) { // of the picture, at a place
-        return ['<svg x="', x, '" y="', y, '" width="', wide || 592, '" height="', high || to - from, '" viewBox="4 ', from, ' 592 ',
+      function part(x, y, from, to, wide, high) { // of the picture, at a place, with room for larger letters on its left
+        return ['<svg x="', x, '" y="', y, '" width="', wide || 632, '" height="', high || to - from, '" viewBox="', wide ? 4 : -36, ' ', from, ' ', wide ? 592 : 632, ' ',
           to - from, '">', text.slice(text.indexOf('<style'))].join('');
       }
-      img.insertAdjacentHTML('beforebegin', '<svg class="chart" viewBox="0 0 1184 ' + Math.max(left + high - low - 2, 78 + low - next) + '">' +
-        part(0, 0, legend - 10, legend + 12, 677, 25) + part(0, 25, legend + 12, next) + part(0, left, low, low + 44) + part(0, left + 44, low + 46, high) +
-        part(592, 34, next, low + 44) + '</svg>');
+      img.insertAdjacentHTML('beforebegin', '<svg class="chart" viewBox="0 0 1264 ' + Math.max(left + high - low + 5, 85 + low - next) + '">' +
+        part(0, 0, legend - 10, legend + 12, 850, 32) + part(0, 32, legend + 12, next) + part(0, left + 7, low, low + 44) + part(0, left + 51, low + 46, high) +
+        part(632, 41, next, low + 44) + '</svg>');
       img.alt += Array.from(text.matchAll(/>([†‡] [^<]+)/g), function (note) { return '. ' + note[1]; }).join('');
     }).catch(function () {}); // a page from a disk can't read it
   }
@@ -117,16 +119,25 @@
       all.forEach(function (head, i) { head.insertAdjacentHTML('beforeend', '<span class="nth"> ' + (i + 1) + ' of ' + all.length + '</span>'); });
     });
     main.replaceChildren.apply(main, slides);
-    // Code and tables that fit in larger letters have them, but for those of which another part doesn't.
-    function blocks(section) { return Array.from(section.querySelectorAll('[data-block]'), function (block) { return block.dataset.block; }); }
-    var small = slides.filter(function (section) {
-      section.classList.add('large');
-      return section.offsetHeight > room || Array.from(section.querySelectorAll('pre, table')).some(wide);
-    }).flatMap(blocks);
-    slides.forEach(function (section) {
-      section.classList.toggle('large', !blocks(section).some(function (block) { return small.includes(block); }));
+    main.querySelectorAll('pre.small').forEach(function (pre) { pre.classList.remove('small'); });
+    slides.forEach(function (section) { grow(section, GROWS[0]); });
+    slides.forEach(function (section) { // parts of a table have letters of the same size
+      grow(section, Math.min.apply(null, slides.filter(function (other) {
+        return tables(other).some(function (table) { return tables(section).includes(table); });
+      }).concat(section).map(function (other) { return other.grown; })));
     });
     return slides;
+  }
+
+  // grow gives a slide's code and tables the largest letters in which they fit.
+  function grow(section, most) {
+    section.grown = GROWS.find(function (size) {
+      section.style.setProperty('--grow', size);
+      return size <= most && (size === 1 || section.offsetHeight <= room && !Array.from(section.querySelectorAll('pre, table')).some(wide));
+    });
+  }
+  function tables(section) {
+    return Array.from(section.querySelectorAll(':scope > table'), function (table) { return table.dataset.block; });
   }
 
   // unfold shows folded code, and what is open. Answers and a run's text stay folded.
@@ -185,16 +196,15 @@
   }
   function few(block, way) {
     var high = 0, many = 0;
-    while ((block = block[way]) && block.matches('p:not(.picture)') && (many += words(block)) < 55) { high += block.offsetHeight + gap; }
+    while ((block = block[way]) && block.matches('p:not(.picture), details') && (many += words(block.querySelector('summary') || block)) < 55) { high += block.offsetHeight + gap; }
     return high;
   }
   // price is what is bad about a cut before a line of code: nothing at a function or a type.
   function price(lines, i) {
     var line = lines[i], before = lines[i - 1], deep = /^\s*/.exec(line)[0].length;
     if (/^[\s⋯]*$|^\s*([})\]]|end\b|else)/.test(line) || /^\s*(\/\/|--|#)|([,({&|]|\bthen)$/.test(before) ||
-        before === '⋯' && /^func/.test(lines[i - 2])) { return 60; }
-    return /^[\s⋯]*$/.test(before) ? (deep ? 4 : 0) :
-      /^(\$|\w+>) /.test(line) ? 2 : (/^\s*(\/\/|--|#)/.test(line) ? 4 : 8) + 4 * deep;
+        /^\s*if err\b/.test(line) || before === '⋯' && /^func/.test(lines[i - 2])) { return 60; }
+    return (deep ? 30 + 4 * deep : 0) + (/^[\s⋯]*$/.test(before) ? 0 : /^(\$|\w+>) /.test(line) ? 2 : /^\s*(\/\/|--|#)/.test(line) ? 4 : 8);
   }
   // under is the line that an indented one is under: the first one of a function or of a table.
   function under(lines, i) {
@@ -210,7 +220,7 @@
     rows.forEach(function (row, i) { high.push(high[i] + row.offsetHeight); });
     var begins = parts(rows.length, function (i, j) {
       return (high[j] - high[i] + (i ? 0 : first) + (j < rows.length ? 0 : last)) / left;
-    }, function () { return 0; });
+    }, function () { return 0; }, 1);
     begins.slice(1).forEach(function (begin, n) {
       part.after(part = table.cloneNode());
       part.append(head.cloneNode(true));
@@ -221,23 +231,30 @@
   // divideCode puts the lines of long code into several, and those of a comparison between its changes.
   // It then leaves out what is the same, but for the first line of a function and what is near a change.
   function divideCode(part) {
-    var pre = part.querySelector('pre') || part, code = pre.firstChild, diff = pre.matches('.unified'), html = code.innerHTML.split('\n');
+    var pre = part.querySelector('pre') || part;
+    pre.classList.toggle('small', wide(pre));
+    var code = pre.firstChild, diff = pre.matches('.unified'), html = code.innerHTML.split('\n');
     var lines = code.textContent.trimEnd().split('\n'), high = parseFloat(getComputedStyle(pre).lineHeight), first = few(part, BEFORE), last = few(part, AFTER);
-    var most = Math.max(4, Math.floor((below(part) - gap - pre.offsetHeight) / high) + lines.length), block = part.dataset.block; // most of them fit
-    if (!pre.offsetHeight || pre.offsetHeight + first < below(part) - gap) { return; }
+    var most = Math.max(4, (below(part) - gap - pre.offsetHeight) / high + lines.length), block = part.dataset.block; // most of them fit
+    if (!pre.offsetHeight || pre.offsetHeight + first + last < below(part) - gap) { return; }
     var changed = lines.map(function (line) { return diff && /^[+-]/.test(line); }), keeps = lines.map(function (line, i) {
       return !diff || /^ (func|type)\b/.test(line) || changed.slice(Math.max(0, i - 2), i + 4).some(Boolean);
+    });
+    keeps = keeps.map(function (keep, i) { // nothing ends with a line that opens what is left out
+      return keep && (changed[i] || keeps[i + 1] !== false || !/[{(]$/.test(lines[i]) || /^ (func|type)\b/.test(lines[i]));
     });
     var left = lines.map(function (line, i) {
       return keeps[i] ? { text: line.slice(diff), html: html[i], changed: changed[i] } : { text: '⋯', html: ' ⋯' };
     }).filter(function (line, i) { return keeps[i] || keeps[i - 1]; });
     lines = left.map(function (line) { return line.text; });
-    var begins = parts(lines.length, function (i, j) { // one line is repeated
-      return (j - i + (i ? 1 : first / high) + (j < lines.length ? 0 : last / high)) / most;
-    }, function (i) {
+    function full(i, j) { // one line is repeated; long text beside it goes to another slide
+      var own = (j - i + (under(lines, i) < 0 ? 0 : 1) - !lines[j - 1]) / most, before = i ? 0 : first / high / most, after = j < lines.length ? 0 : last / high / most;
+      return [before + after, after, 0].map(function (text) { return own + text; }).find(function (much) { return much < MOST; }) || own;
+    }
+    var begins = parts(lines.length, full, function (i) {
       var between = !diff || lines[i - 1] === '⋯' || lines[i - 1] === '' && /^\S/.test(lines[i]);
       return price(lines, i) + (between ? 0 : left[i].changed && left[i - 1].changed ? 70 : 40);
-    });
+    }, MOST);
     begins.forEach(function (begin, n) {
       var again = lines[under(lines, begin)];
       if (n) {
@@ -245,23 +262,42 @@
         part.append(code = code.cloneNode());
         Object.assign(part.dataset, { block: block, again: again ? again + ' … (continued)' : '' });
       }
+      (n ? part : pre).classList.toggle('small', wide(pre) || full(begin, begins[n + 1] || lines.length) > 1);
       code.innerHTML = left.slice(begin, begins[n + 1]).map(function (line) { return line.html; }).join('\n');
     });
   }
 
-  // fill gives what is too wide smaller letters. An opened answer hides the rest of a full slide, and
-  // what is too high even so scrolls.
+  // fill gives what is too wide smaller letters. For an opened answer it hides what there is no room for: other
+  // sections, then other questions, then all but the heading. What is too high even so scrolls.
   function fill(section) {
-    var low = bar.getBoundingClientRect().top - 6, answer = section.querySelector(':scope > [open]');
-    var boxes = Array.from(section.children, function (b) { return b.matches('.copied') ? b.firstChild : b; });
+    var low = bar.getBoundingClientRect().top - 6, all = Array.from(section.children), answer = all.find(function (b) { return b.open; });
+    var boxes = all.map(function (b) { return b.matches('.copied') ? b.firstChild : b; }), heads = all.filter(function (b) { return b.matches('h1, h2, h3'); });
+    var head = heads.findLast(function (h) { return answer && all.indexOf(h) < all.indexOf(answer); }), next = heads[heads.indexOf(head) + 1];
     function over() { return section.getBoundingClientRect().bottom - low - 1; }
-    section.classList.remove('answered', 'tight');
-    boxes.forEach(function (b) { b.style.maxHeight = ''; });
+    function hide(where) {
+      if (over() > 0) { all.forEach(function (b, i) { if (b !== answer && where(b, i)) { b.classList.add('off'); } }); }
+    }
+    section.classList.remove('tight');
+    all.forEach(function (b) { b.classList.remove('off'); });
+    boxes.forEach(function (b) { b.style.maxHeight = b.style.fontSize = ''; });
     if (section.matches('.alone')) { return; }
-    section.classList.toggle('answered', !!answer && over() > 0);
+    if (answer) {
+      hide(function (b, i) { return i < all.indexOf(head) || next && i >= all.indexOf(next); });
+      hide(function (b) { return b.matches('details, .on'); });
+      hide(function (b) { return b !== head; });
+      for (var size = 0.95; size > 0.79 && over() > 0; size -= 0.05) { answer.style.fontSize = size + 'em'; }
+    }
     section.classList.toggle('tight', over() > 0 || boxes.some(wide));
     var last = answer || boxes.filter(function (b) { return b.matches(BIG); }).pop() || boxes.pop();
     if (over() > 0) { last.style.maxHeight = last.offsetHeight - over() + 'px'; last.style.overflow = 'auto'; }
+  }
+  // scrolls goes on, or back, in what is too high.
+  function scrolls(section, on) {
+    return Array.from(section.querySelectorAll('[style*="max-height"]')).some(function (box) {
+      var was = box.scrollTop;
+      box.scrollTop += on * box.clientHeight * 0.8;
+      return Math.abs(box.scrollTop - was) > 2;
+    });
   }
 
   // show turns to a slide, or to the next page's first one, or to the last one of the page before.
@@ -295,7 +331,7 @@
     function having(selector) { return slides.findIndex(function (section) { return section.querySelector(selector); }); }
     function named() { return /^#[\w-]+$/.test(location.hash) ? having('[id="' + location.hash.slice(1) + '"]') : -1; }
     var asked = query.get('slides'), at = having('[data-block="' + query.get('block') + '"]');
-    if (at < 0) { at = asked ? (asked === 'last' ? slides.length : Number(asked) || 1) - 1 : named(); }
+    if (at < 0) { at = asked === 'last' ? slides.length - 1 : Number(asked) ? asked - 1 : asked ? having('[id="' + asked + '"]') : named(); }
     show(Math.max(0, Math.min(slides.length - 1, at)));
     window.addEventListener('hashchange', function () { if (named() >= 0) { show(named()); } });
     main.addEventListener('toggle', function () { fill(slides[shown]); }, true);
@@ -312,27 +348,39 @@
   function reveals(slide) {
     var next = Array.from(slide.querySelectorAll(':scope > :is(details:not([open]), .player)')).find(function (e) {
       var at = e.querySelector('[type=range]');
-      return 'seen' in e.dataset ? e.matches('.player') && at.value !== at.max : e.matches('.player') || /\?\s*$/.test(e.firstElementChild.textContent);
+      return e.matches('.player') ? at.value !== at.max : !('seen' in e.dataset) && /\?\s*$/.test(e.firstElementChild.textContent);
     });
     if (next) { next.querySelector(':scope > summary, [aria-label="' + ('seen' in next.dataset ? 'to the end' : 'play or pause') + '"]').click(); }
     return next && !(next.dataset.seen = '');
   }
-  // leave shows the whole page, at what the slide shows.
+  // leave shows the whole page, at what the slide shows. From there site.js leads back to the slide.
   function leave() {
     var titled = Array.from(main.querySelectorAll('h2[id], h3[id]')).filter(function (head) { return slides.indexOf(head.parentNode) <= shown; }).pop();
-    location.href = location.pathname + (titled ? '#' + titled.id : location.hash);
+    var section = titled ? '#' + titled.id : '';
+    try { sessionStorage.setItem('slide', JSON.stringify([location.pathname + section, location.search + location.hash])); } catch (e) { }
+    location.href = location.pathname + (section || location.hash);
   }
 
+  // The first key, and the first click, on a black screen only brings the picture back.
+  ['keydown', 'click'].forEach(function (what) {
+    document.addEventListener(what, function (e) {
+      if (!root.hasAttribute('data-black') || e.ctrlKey || e.metaKey || e.altKey) { return; }
+      root.removeAttribute('data-black');
+      e.preventDefault();
+      e.stopImmediatePropagation();
+    }, true);
+  });
   // A clicker's keys are the slides' again when a choice is made, and after a slider.
   main.addEventListener('change', function (e) { e.target.blur(); });
   document.addEventListener('keydown', function (e) { // after site.js
     if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || !keys.checked || !slides) { return; }
     var target = e.target.tagName ? e.target : document.body, on = { PageDown: 1, PageUp: -1 }[e.key]; // a clicker sends these
+    var reads = on && (scrolls(slides[shown], on) || on > 0 && reveals(slides[shown]));
     if (e.key === 'Escape') { leave(); }
     if (!on && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) { return; }
-    if (!lockladder.scrolls(target)) { on = on || { ArrowRight: 1, ArrowLeft: -1 }[e.key]; }
+    if (!lockladder.scrolls(target)) { on = on || { ArrowRight: 1, ArrowLeft: -1, Home: -shown, End: slides.length - 1 - shown }[e.key]; }
     if (e.key === ' ' && !/^(BUTTON|A|SUMMARY)$/.test(target.tagName)) { on = e.shiftKey ? -1 : 1; }
-    if (on) { e.preventDefault(); if (e.key !== 'PageDown' || !reveals(slides[shown])) { show(shown + on); } }
+    if (on) { e.preventDefault(); if (!reads) { show(shown + on); } }
     if (e.key === '.' || e.key === 'b') { root.toggleAttribute('data-black'); }
   });
   window.addEventListener('load', function () { // a player is drawn where it can be measured
