@@ -717,7 +717,7 @@
     kind.addEventListener('change', function () {
       seconds.hidden = kind.value.indexOf('late') !== 0;
     });
-    this.dropper.replaceChildren(html('b', {}, [client + "'s command " + nth, ', ' + text.replace(' lock:stock', '')]), ' ', kind,
+    this.dropper.replaceChildren(html('b', {}, [client + "'s command " + nth, ', ' + text.replace(/ lock:stock|EVAL(SHA)? (?=\S+\.lua)/g, '')]), ' ', kind,
     ' ', seconds, ' ', html('button', { type: 'submit' }, ['Run with this fault']));
     this.dropper.onsubmit = function (event) {
       event.preventDefault();
