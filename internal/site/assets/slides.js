@@ -362,7 +362,7 @@
   function leave() {
     var titled = Array.from(main.querySelectorAll('h2[id], h3[id]')).filter(function (head) { return slides.indexOf(head.parentNode) <= shown; }).pop();
     var section = titled ? '#' + titled.id : '';
-    try { sessionStorage.setItem('slide', JSON.stringify([location.pathname + section, location.search + location.hash])); } catch (e) { }
+    try { sessionStorage.setItem('slide', JSON.stringify([location.pathname + (section || location.hash), location.search + location.hash])); } catch (e) { }
     location.href = location.pathname + (section || location.hash);
   }
 
