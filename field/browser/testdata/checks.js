@@ -141,13 +141,12 @@
           if (alone && (text.split(/\s+/).length > 32 || slides[n].querySelector(':scope > :is(details:not(.player + *), .copied, pre, table)'))) {
             wrong.push(`slide ${n + 1} has more than a picture or a run, and a sentence`);
           }
+          if (alone?.matches('.player')) { await wait(60); } // it is drawn anew
           const svg = alone?.querySelector('img, svg'), letters = svg && (svg.matches('img') ? // 16.9 pixels high in it
-            16.9 * Math.min(svg.width / svg.naturalWidth, svg.height / svg.naturalHeight) : 16 * svg.getScreenCTM().a);
+            16.9 * Math.min(svg.width / svg.naturalWidth, svg.height / svg.naturalHeight) : Math.min(...all('text', svg).map(t =>
+              (parseFloat(getComputedStyle(t).fontSize) + (svg.matches('.names') && 2)) * t.getScreenCTM().a)));
           if (letters < 0.022 * innerHeight) { wrong.push(`slide ${n + 1} has a small picture: ${letters}`); }
-          if (alone?.matches('.player')) {
-            await wait(60);
-            if (alone.querySelector('.pane')?.scrollTop === 0) { wrong.push('the run begins at the imports'); }
-          }
+          if (alone?.querySelector('.pane')?.scrollTop === 0) { wrong.push('the run begins at the imports'); }
           const heads = slides.map(s => s.querySelector('h1, h2, h3').firstChild.data), head = slides[n].querySelector('h1, h2, h3');
           if (heads.indexOf(heads[n]) < n && !/ of \d+$/.test(head.innerText)) { wrong.push(`slide ${n + 1} continues nothing`); }
           all('pre', slides[n]).filter(seen).forEach(e => {

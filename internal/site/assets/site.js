@@ -236,8 +236,8 @@
 
   document.getElementById('theme').addEventListener('click', turn);
 
-  // Slides begin at the section in sight, with the moves of a level or the moment of a run; and where they
-  // were ended, if that section is still in sight.
+  // Slides begin at the section in sight, with the moves of a level or the moment of a run; or where they
+  // were ended, if nothing has moved since.
   var toSlides = document.getElementById('slides');
   function sighted(head, low) {
     var top = head ? head.getBoundingClientRect().top : Infinity;
@@ -248,7 +248,7 @@
     var head = named && named.getBoundingClientRect().top >= 0 && sighted(named, innerHeight) ? named :
       Array.from(main.querySelectorAll('h2[id], h3[id]')).filter(function (h) { return sighted(h, innerHeight / 3); }).pop();
     try { ended = JSON.parse(sessionStorage.getItem('slide')) || ended; } catch (e) { }
-    toSlides.href = ended[0] === location.pathname + (head ? '#' + head.id : '') ? ended[1] :
+    toSlides.href = ended[0] === location.pathname + location.hash && (!head || head === named) ? ended[1] :
       '?slides' + (head ? '=' + head.id : '') + (/=/.test(location.hash) ? location.hash : '');
   }); }
 

@@ -63,6 +63,9 @@
     root.style.setProperty('--room', room + 'px');
     function each(selector, act) { all.querySelectorAll('main > section > ' + selector).forEach(act); }
     each('details', unfold);
+    all.querySelectorAll('pre').forEach(function (pre) { // a command is rather wrapped than small
+      pre.classList.toggle('line', !/\n\s*\S/.test(pre.textContent));
+    });
     each('p > img', function (img) {
       img.parentNode.className = 'picture';
       img.parentNode.appendChild(document.createElement('small')).textContent = img.alt.replace(/ ✗.*| ?\([^)]*\)/g, '');
@@ -133,7 +136,7 @@
   function grow(section, most) {
     section.grown = GROWS.find(function (size) {
       section.style.setProperty('--grow', size);
-      return size <= most && (size === 1 || section.offsetHeight <= room && !Array.from(section.querySelectorAll('pre, table')).some(wide));
+      return size <= most && (size === 1 || section.offsetHeight <= room && !Array.from(section.querySelectorAll(':scope > :is(pre, table), .copied > pre')).some(wide));
     });
   }
   function tables(section) {
@@ -203,8 +206,8 @@
   function price(lines, i) {
     var line = lines[i], before = lines[i - 1], deep = /^\s*/.exec(line)[0].length;
     if (/^[\s⋯]*$|^\s*([})\]]|end\b|else)/.test(line) || /^\s*(\/\/|--|#)|([,({&|]|\bthen)$/.test(before) ||
-        /^\s*if err\b/.test(line) || before === '⋯' && /^func/.test(lines[i - 2])) { return 60; }
-    return (deep ? 30 + 4 * deep : 0) + (/^[\s⋯]*$/.test(before) ? 0 : /^(\$|\w+>) /.test(line) ? 2 : /^\s*(\/\/|--|#)/.test(line) ? 4 : 8);
+        /^\s*if err\b/.test(line) || before === '⋯' && /^func/.test(lines[i - 2])) { return 150; }
+    return (deep ? 30 + 4 * deep : 0) + (/^[\s⋯]*$/.test(before) ? 0 : /^(\$|\w+>) /.test(line) ? 2 : /^\s*(\/\/|--|#)/.test(line) ? 20 : 30);
   }
   // under is the line that an indented one is under: the first one of a function or of a table.
   function under(lines, i) {
@@ -235,7 +238,7 @@
     pre.classList.toggle('small', wide(pre));
     var code = pre.firstChild, diff = pre.matches('.unified'), html = code.innerHTML.split('\n');
     var lines = code.textContent.trimEnd().split('\n'), high = parseFloat(getComputedStyle(pre).lineHeight), first = few(part, BEFORE), last = few(part, AFTER);
-    var most = Math.max(4, (below(part) - gap - pre.offsetHeight) / high + lines.length), block = part.dataset.block; // most of them fit
+    var most = Math.max(4, (below(part) - gap - pre.offsetHeight) / high + lines.length), limit = pre.matches('.small') ? 1 : MOST, block = part.dataset.block; // most of them fit
     if (!pre.offsetHeight || pre.offsetHeight + first + last < below(part) - gap) { return; }
     var changed = lines.map(function (line) { return diff && /^[+-]/.test(line); }), keeps = lines.map(function (line, i) {
       return !diff || /^ (func|type)\b/.test(line) || changed.slice(Math.max(0, i - 2), i + 4).some(Boolean);
@@ -247,14 +250,16 @@
       return keeps[i] ? { text: line.slice(diff), html: html[i], changed: changed[i] } : { text: '⋯', html: ' ⋯' };
     }).filter(function (line, i) { return keeps[i] || keeps[i - 1]; });
     lines = left.map(function (line) { return line.text; });
+    var name = part[BEFORE] && part[BEFORE].matches('.name') ? part[BEFORE].offsetHeight + gap : 0;
     function full(i, j) { // one line is repeated; long text beside it goes to another slide
-      var own = (j - i + (under(lines, i) < 0 ? 0 : 1) - !lines[j - 1]) / most, before = i ? 0 : first / high / most, after = j < lines.length ? 0 : last / high / most;
-      return [before + after, after, 0].map(function (text) { return own + text; }).find(function (much) { return much < MOST; }) || own;
+      var own = j - i + (under(lines, i) < 0 ? 0 : 1) - !lines[j - 1], after = j < lines.length ? 0 : last;
+      return [i ? after : first + after, i ? after : name + after, i ? 0 : name].map(function (text) { return (own + text / high) / most; })
+        .find(function (much) { return much < limit; }) || own / most;
     }
     var begins = parts(lines.length, full, function (i) {
       var between = !diff || lines[i - 1] === '⋯' || lines[i - 1] === '' && /^\S/.test(lines[i]);
       return price(lines, i) + (between ? 0 : left[i].changed && left[i - 1].changed ? 70 : 40);
-    }, MOST);
+    }, limit);
     begins.forEach(function (begin, n) {
       var again = lines[under(lines, begin)];
       if (n) {
@@ -357,7 +362,7 @@
   function leave() {
     var titled = Array.from(main.querySelectorAll('h2[id], h3[id]')).filter(function (head) { return slides.indexOf(head.parentNode) <= shown; }).pop();
     var section = titled ? '#' + titled.id : '';
-    try { sessionStorage.setItem('slide', JSON.stringify([location.pathname + section, location.search + location.hash])); } catch (e) { }
+    try { sessionStorage.setItem('slide', JSON.stringify([location.pathname + (section || location.hash), location.search + location.hash])); } catch (e) { }
     location.href = location.pathname + (section || location.hash);
   }
 
