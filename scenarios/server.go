@@ -376,7 +376,7 @@ var _ = in(Server, "error_replies", Scenario{
 		" the lease is renewed: they answer A with it from 4 s on, and A works until 20 s." +
 		" It must be told before its lease ends and B has the lock.",
 	Invariants: []string{FalseSuccess, BusyWaiting, TwoHolders},
-	exact:      "a real server answers so only as a replica",
+	exact:      "only a replica really answers with them",
 	readable:   "the store isn't Redis, and has other errors",
 }, func(s *S) {
 	a := s.actor("A")

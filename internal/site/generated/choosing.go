@@ -57,7 +57,7 @@ func needs(*Generator) string {
 		}
 		fmt.Fprintf(&b, "%d. %s: %s`%s`", i+1, job.Name, all, strings.Join(job.Needs, "`, `"))
 		if job.Token {
-			b.WriteString(", and `" + token + "`, which arises only where a lock has a token: here it must")
+			b.WriteString(", and `" + token + "`, for which the lock must have a token")
 		}
 		b.WriteString(".\n")
 	}
