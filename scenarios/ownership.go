@@ -13,8 +13,8 @@ import (
 var _ = in(Ownership, "overrun_release", Scenario{
 	Summary: "A works for 15 s on a lease of 10 s. B gets the lock at about 10 s" +
 		" and works for 15 s. A unlocks at 15 s. From that moment C waits for the" +
-		" lock, for up to 3 s. B and C must not hold it together. (A and B do" +
-		" too, but overrun_overlap judges that.)",
+		" lock, for up to 3 s. B and C must not hold it together. (That A and" +
+		" B do is judged by overrun_overlap.)",
 	Invariants: []string{ForeignRelease, TwoHolders},
 }, func(s *S) {
 	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
