@@ -26,10 +26,7 @@ const steady = 4
 func swing(rows []Row) float64 {
 	rows, _ = greatest(rows)
 	all := pooled(rows, Row.serial)
-	if len(all) == 0 {
-		return 0
-	}
-	return slices.Max(all) / slices.Min(all)
+	return slices.Max(append(all, 0)) / slices.Min(append(all, math.Inf(1)))
 }
 
 // pooled are something of all rounds of the rows.
@@ -161,7 +158,7 @@ func waking(rows []Row) string {
 	byMedian := func(a, b Row) int { return cmp.Compare(a.median(), b.median()) }
 	slow, fast := slices.MinFunc(woken, byMedian), slices.MaxFunc(polling, byMedian)
 	return fmt.Sprintf("%d of %d rounds of locks whose waiters are woken by a message (%s) were faster than any of a lock that polls and"+
-		" pauses: at worst %s acquisitions a second, against %s. To be clear, this run needs a factor of %s. By the medians, it was"+
+		" pauses: at worst %s acquisitions a second, against %s at best. A clear difference takes a factor of %s in this run. By the medians, it was"+
 		" %s with the slowest that is woken (%s), and %s with the fastest that polls (%s).", len(faster), len(all), names(rows, woken...),
 		Decimal(new(slices.Min(all)), Brief), Decimal(&best, Brief), bound(telling(rows), up),
 		Decimal(new(slow.median()), Brief), names(rows, slow), Decimal(new(fast.median()), Brief), names(rows, fast))
@@ -175,7 +172,8 @@ func polling(rows []Row) string {
 		return ""
 	}
 	return " Locks that poll mostly sleep, so compare them by acquisitions a second: " + cmp.Or(
-		contrast(rows, all, telling(rows), over(rate), "in every round, %s had at least %s, and %s at most %s."), unclear(rows))
+		contrast(rows, all, telling(rows), over(rate), "in every round, %s had at least %s, and %s at most %s."),
+		"no two differ twofold in all rounds.")
 }
 
 // apart is how many times as fast as every slow row each fast one is at least.
@@ -210,13 +208,11 @@ const noisy = 10
 
 // noise names the rows that say little about a lock, and what may have made them so.
 func noise(rows []Row) string {
-	if len(rows) > 0 && !slices.ContainsFunc(rows, func(r Row) bool { return len(r.Rounds) > 0 }) {
-		return "Each row was measured once, so in comparisons a figure may be half or twice as high. Six rounds or more give each a range."
-	}
 	noise := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.noisy() })
 	quiet := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
 		return r.noisy() || r.Name() == serialLimit.Name // with which all are compared
 	})
+	few := slices.ContainsFunc(noise, func(r Row) bool { return r.doubt() > 1 })
 	text, swing := "", swing(rows)
 	if len(noise) > 0 {
 		which := "all rows"
@@ -226,12 +222,12 @@ func noise(rows []Row) string {
 			which = "all but " + names(rows, quiet...)
 		}
 		text = fmt.Sprintf("Too noisy to compare closely (a range of %d %% of the median or more, or fewer than %d"+
-			" rounds, which count as half to twice as fast): %s. ", 2*noisy, fewest, which)
+			" rounds%s): %s. ", 2*noisy, fewest, map[bool]string{true: ", which count as half to twice as fast"}[few], which)
 	}
 	if swing < steady && text == "" {
 		return ""
 	} else if swing < tells {
-		return text + "The computer was steady, so measure more rounds."
+		return text + "Measure more rounds."
 	}
 	text += fmt.Sprintf("The serial limit was %s times as fast in one round as in another, so the computer's speed"+
 		" changed: leave it idle, or measure more rounds.", bound(swing, down))
@@ -244,9 +240,7 @@ func noise(rows []Row) string {
 // fewest is how many rounds can be compared with others.
 const fewest = 3
 
-func (r Row) noisy() bool {
-	return len(r.Rounds) > 0 && (len(r.Rounds) < fewest || r.spread() >= noisy)
-}
+func (r Row) noisy() bool { return len(r.Rounds) < fewest || r.spread() >= noisy }
 
 // names lists some of the rows, by the last part of a name where no other row has it.
 func names(all []Row, some ...Row) string {
@@ -334,9 +328,4 @@ func contrast(all, rows []Row, need float64, between func(Row) (least, most floa
 	}
 	is := float64(strings.Count(sentence, "at least")) // 0: these are no bounds
 	return fmt.Sprintf(sentence, names(all, high), bound(least(high), is*down), names(all, low), bound(most(low), is*up))
-}
-
-// unclear says why there is nothing to say about some rows.
-func unclear(rows []Row) string {
-	return fmt.Sprintf("no two locks differ by a factor of %s or more in all rounds.", bound(telling(rows), up))
 }

@@ -115,12 +115,9 @@ func greatest(all []Row) (rows []Row, most string) {
 func serialDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How fast each lock is with " + most,
-		axis: "times serial: acquisitions/s, 1 = one client alone", legend: []string{"one round"},
+		axis: "times serial: acquisitions/s, 1 = one client alone", legend: []string{"median and range (from 6 rounds on: 95 % interval)"},
 		number: "times serial", heads: []string{"range", "serial limit/s", "rounds"},
 		found: cmp.Or(waking(rows), fastest(rows))}
-	if slices.ContainsFunc(rows, func(row Row) bool { return len(row.Rounds) > 1 }) {
-		p.legend = []string{"median and range (from 6 rounds on: 95 % interval)"}
-	}
 	for _, row := range rows {
 		ratio := row.Ratio()
 		if ratio == nil || row.Name() == "serial-limit" {
@@ -285,7 +282,7 @@ func (of Picture) place(r Report) map[string]any {
 	}
 	slices.SortStableFunc(p.rows, func(a, b dotsRow) int { return rank(a.row, b.row) })
 	if p.found == "" && len(locks(r.Rows)) > 1 {
-		p.found = "N" + unclear(r.Rows)[1:]
+		p.found = fmt.Sprintf("No lock stands out: no two differ by a factor of %s or more in all rounds.", bound(telling(r.Rows), up))
 	}
 	d := map[string]any{"Name": of.Name, "Width": pictureWidth, "Left": dotsLeft, "Scale": dotsScale,
 		"Right": pictureWidth - 8, "Title": p.title, "Axis": p.axis + " (log scale)", "Column": p.number,

@@ -293,7 +293,7 @@ func Median(done []Row, rounds int) Row {
 
 // ranged tells between which ratios the row's is known to be.
 func (r Row) ranged() Row {
-	if ratios := r.Ratios(); len(ratios) > 1 {
+	if ratios := r.all(Row.Ratio); len(ratios) > 1 {
 		r.Set("range", span(around(ratios)))
 	}
 	return r
@@ -304,7 +304,7 @@ func (r Row) Range() string { return r.figure("range").show() }
 
 // spread is half of that range, in percent of the median; without end with fewer than two rounds.
 func (r Row) spread() float64 {
-	ratios, median := r.Ratios(), r.Ratio()
+	ratios, median := r.all(Row.Ratio), r.Ratio()
 	if len(ratios) < 2 || median == nil || *median == 0 {
 		return math.Inf(1)
 	}
