@@ -13,7 +13,7 @@ import (
 // they are about that with the most clients.
 func Findings(rows []Row) []string {
 	rows, _ = greatest(rows)
-	return slices.DeleteFunc([]string{noise(rows), cmp.Or(fastest(rows), furthest(rows)), waking(rows), fastAndWrong(rows)},
+	return slices.DeleteFunc([]string{noise(rows), fastest(rows), waking(rows) + polling(rows), unsound(rows)},
 		func(text string) bool { return text == "" })
 }
 
@@ -24,25 +24,23 @@ const steady = 4
 // swing is how many times as fast the serial limit, which is measured beside each round, was
 // in one round as in another; 0 where it wasn't measured.
 func swing(rows []Row) float64 {
-	var all []float64
 	rows, _ = greatest(rows)
-	for _, row := range rows {
-		all = append(all, row.all(Row.serial)...)
-	}
-	if len(all) == 0 {
-		return 0
-	}
-	return slices.Max(all) / slices.Min(all)
+	all := pooled(rows, Row.serial)
+	return slices.Max(append(all, 0)) / slices.Min(append(all, math.Inf(1)))
 }
 
-// telling is how many times as much is worth a sentence. Where the computer's speed changed much,
-// ratios to the serial limit must differ plainly, and times by more than the speed did.
-func telling(rows []Row, times bool) float64 {
-	switch swing := swing(rows); {
-	case swing < steady:
+// pooled are something of all rounds of the rows.
+func pooled(rows []Row, of func(Row) *float64) (all []float64) {
+	for _, row := range rows {
+		all = append(all, row.all(of)...)
+	}
+	return all
+}
+
+// telling is how many times as much is worth a sentence: more where the computer's speed changed much.
+func telling(rows []Row) float64 {
+	if swing(rows) < steady {
 		return tells
-	case times:
-		return swing
 	}
 	return 2
 }
@@ -61,9 +59,8 @@ func fastest(rows []Row) string {
 	}
 	slices.SortFunc(all, func(a, b Row) int { return slower(b, a) })
 	for n := 1; n < len(all); n++ {
-		if times := apart(all[:n], all[n:], Row.speeds); times >= telling(rows, false) {
-			text = fmt.Sprintf("%s: %s, taken at least %s times as often as any other.", text,
-				names(rows, all[:n]...), bound(times, down))
+		if ahead := ahead(rows, all[:n], all[n:], "any other"); ahead != "" {
+			text += ": " + names(rows, all[:n]...) + ", " + ahead
 			if slices.ContainsFunc(all[:n], Row.favored) {
 				text += " All clients are in one process, which is the best case for cohort: it passes the lock on" +
 					" there, and gives up the order of arrival between processes (docs/cohort.md)."
@@ -87,60 +84,96 @@ func (r Row) favored() bool { return r.Name() == "reentrant/cohort" }
 // locks are the rows of locks that did what a lock should.
 func locks(rows []Row) []Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
-		return r.Kind() == Baseline || r.Wrong() || !r.Finished() || r.speed() == 0
+		return r.Kind() == Baseline || r.Wrong() || !r.Finished() || r.speed() == 0 || len(r.all(rate)) == 0
 	})
 }
 
-// unknown is by which part of it a figure may differ in rounds that were not measured.
-const unknown = 0.5
-
-// between are the least and the most of something in the rounds of a row, and further
-// apart where there are too few of them.
-func (r Row) between(of func(Row) float64) (least, most float64) {
-	least, most = of(r), of(r)
-	for _, round := range r.Rounds {
-		if x := of(round); x > 0 { // it was measured
-			least, most = min(least, x), max(most, x)
-		}
-	}
+// doubt is how many times as high or low a figure may be in rounds that were not measured.
+func (r Row) doubt() float64 {
 	if len(r.Rounds) < fewest {
-		return least * (1 - unknown), most * (1 + unknown)
+		return 2
 	}
-	return least, most
+	return 1
 }
 
-func (r Row) speeds() (least, most float64) { return r.between(Row.speed) }
-
-// known are the ends of the range that is shown, or of speeds where it says too little.
-func (r Row) known() (least, most float64) {
-	if ratios := r.Ratios(); len(ratios) >= fewest {
-		return around(ratios)
+// over is the least and the most of something in the rounds of a row. Those of an older file may lack it.
+func over(of func(Row) *float64) func(Row) (least, most float64) {
+	return func(r Row) (least, most float64) {
+		all := r.all(of)
+		if x := of(r); len(all) == 0 && x != nil {
+			all = append(all, *x)
+		}
+		return slices.Min(append(all, math.Inf(1))), slices.Max(append(all, 0))
 	}
-	return r.speeds()
+}
+
+func rate(r Row) *float64 { return r.Number("acquisitions_per_second") }
+
+// median is that of the acquisitions a second, perhaps not of the round with the median ratio.
+func (r Row) median() float64 {
+	all := slices.Sorted(slices.Values(r.all(rate)))
+	return all[(len(all)-1)/2]
+}
+
+// known are the ends of the range.
+func (r Row) known() (least, most float64) {
+	return around(r.all(func(r Row) *float64 { return new(r.speed()) }))
+}
+
+// ahead says how many times as fast as the slow rows the fast ones are at least, if that is worth a
+// sentence: in any two rounds, or else by the ranges.
+func ahead(rows, fast, slow []Row, than string) string {
+	for _, by := range []struct {
+		between func(Row) (least, most float64)
+		text    string
+	}{
+		{over(Row.Ratio), "times serial"},
+		{over(rate), "acquisitions a second"},
+		{Row.known, "times serial, by the ends of the ranges; some rounds are closer"},
+	} {
+		if times := apart(fast, slow, by.between); times >= telling(rows) {
+			return fmt.Sprintf("at least %s times as fast as %s (%s).", bound(times, down), than, by.text)
+		}
+	}
+	return ""
 }
 
 // waking compares the locks whose waiters are woken with those that poll. It is "" when there
-// are not both, or when those that poll are faster.
+// are not both.
 func waking(rows []Row) string {
 	polling := slices.DeleteFunc(locks(rows), Row.Woken)
 	woken := slices.DeleteFunc(locks(rows), func(r Row) bool { return !r.Woken() })
 	if len(woken) == 0 || len(polling) == 0 {
 		return ""
 	}
-	text := "Locks whose waiters are woken by a message (" + names(rows, woken...) + ") were taken at least %s times as" +
-		" often as any that polls and pauses"
-	for i, between := range []func(Row) (least, most float64){Row.speeds, Row.known} {
-		if times := apart(woken, polling, between); times >= telling(rows, false) {
-			return fmt.Sprintf(text+[]string{".", ", by the ends of the ranges; some rounds are closer."}[i], bound(times, down))
-		}
+	text := "Locks whose waiters are woken by a message (" + names(rows, woken...) + ") were "
+	if ahead := ahead(rows, woken, polling, "any that polls and pauses"); ahead != "" {
+		return text + ahead
 	}
-	if apart(polling, woken, Row.speeds) >= telling(rows, false) {
+	if ahead := ahead(rows, polling, woken, "any whose waiters are woken"); ahead != "" {
+		return "Locks that poll and pause were " + ahead
+	}
+	all, best := pooled(woken, rate), slices.Max(pooled(polling, rate))
+	faster := slices.DeleteFunc(slices.Clone(all), func(x float64) bool { return x <= best })
+	byMedian := func(a, b Row) int { return cmp.Compare(a.median(), b.median()) }
+	slow, fast := slices.MinFunc(woken, byMedian), slices.MaxFunc(polling, byMedian)
+	return fmt.Sprintf("%d of %d rounds of locks whose waiters are woken by a message (%s) were faster than any of a lock that polls and"+
+		" pauses: at worst %s acquisitions a second, against %s at best. A clear difference takes a factor of %s in this run. By the medians, it was"+
+		" %s with the slowest that is woken (%s), and %s with the fastest that polls (%s).", len(faster), len(all), names(rows, woken...),
+		Decimal(new(slices.Min(all)), Brief), Decimal(&best, Brief), bound(telling(rows), up),
+		Decimal(new(slow.median()), Brief), names(rows, slow), Decimal(new(fast.median()), Brief), names(rows, fast))
+}
+
+// polling compares the locks that poll where the computer's speed changed much: they mostly sleep,
+// so their ratios to the serial limit change with the serial limit, and their rates hardly do.
+func polling(rows []Row) string {
+	all := slices.DeleteFunc(locks(rows), Row.Woken)
+	if len(all) < 2 || swing(rows) < steady {
 		return ""
 	}
-	slow, fast := slices.MinFunc(woken, slower), slices.MaxFunc(polling, slower)
-	return fmt.Sprintf("Woken or polling: neither was clearly faster in all rounds. By the medians, the slowest lock whose"+
-		" waiters are woken (%s) was taken %s times as often as the fastest that polls and pauses (%s).",
-		names(rows, slow), Decimal(new(slow.speed()/fast.speed()), Brief), names(rows, fast))
+	return " Locks that poll mostly sleep, so compare them by acquisitions a second: " + cmp.Or(
+		contrast(rows, all, telling(rows), over(rate), "in every round, %s had at least %s, and %s at most %s."),
+		"no two differ twofold in all rounds.")
 }
 
 // apart is how many times as fast as every slow row each fast one is at least.
@@ -150,19 +183,24 @@ func apart(fast, slow []Row, between func(Row) (least, most float64)) float64 {
 		for _, other := range slow {
 			least, _ := between(row)
 			_, most := between(other)
-			times = min(times, least/most)
+			times = min(times, least/most/row.doubt()/other.doubt())
 		}
 	}
 	return times
 }
 
-// fastAndWrong names the rows that lost updates.
-func fastAndWrong(rows []Row) string {
-	wrong := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.Wrong() })
-	if len(wrong) == 0 {
-		return ""
+// unsound names the rows that lost updates, and those where turns failed.
+func unsound(rows []Row) string {
+	var all []string
+	if wrong := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.Wrong() }); len(wrong) > 0 {
+		all = append(all, names(rows, wrong...)+" lost updates, so speed doesn't count there.")
 	}
-	return names(rows, wrong...) + " lost updates, so speed doesn't count there."
+	for _, r := range rows {
+		if failed := r.failed(); failed != "" {
+			all = append(all, "✗ "+r.short(rows)+": "+failed+".")
+		}
+	}
+	return strings.Join(all, " ")
 }
 
 // noisy is the spread from which on a row can't be compared, in percent.
@@ -170,14 +208,11 @@ const noisy = 10
 
 // noise names the rows that say little about a lock, and what may have made them so.
 func noise(rows []Row) string {
-	if len(rows) > 0 && !slices.ContainsFunc(rows, func(r Row) bool { return len(r.Rounds) > 0 }) {
-		return fmt.Sprintf("Each row was measured once, so its noise isn't known: comparisons allow for figures that are"+
-			" %.0f %% lower or higher. Six rounds or more give each a range.", 100*unknown)
-	}
 	noise := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.noisy() })
 	quiet := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
 		return r.noisy() || r.Name() == serialLimit.Name // with which all are compared
 	})
+	few := slices.ContainsFunc(noise, func(r Row) bool { return r.doubt() > 1 })
 	text, swing := "", swing(rows)
 	if len(noise) > 0 {
 		which := "all rows"
@@ -187,18 +222,17 @@ func noise(rows []Row) string {
 			which = "all but " + names(rows, quiet...)
 		}
 		text = fmt.Sprintf("Too noisy to compare closely (a range of %d %% of the median or more, or fewer than %d"+
-			" rounds): %s. ", 2*noisy, fewest, which)
+			" rounds%s): %s. ", 2*noisy, fewest, map[bool]string{true: ", which count as half to twice as fast"}[few], which)
 	}
 	if swing < steady && text == "" {
 		return ""
 	} else if swing < tells {
-		return text + "The computer was steady, so measure more rounds."
+		return text + "Measure more rounds."
 	}
 	text += fmt.Sprintf("The serial limit was %s times as fast in one round as in another, so the computer's speed"+
 		" changed: leave it idle, or measure more rounds.", bound(swing, down))
 	if swing >= steady {
-		text += " Until then, ratios are compared where any two rounds differ at least twofold, and times where they differ" +
-			" by more than the computer's speed did."
+		text += " Until then, only what differs at least twofold in any two rounds counts as a difference."
 	}
 	return text
 }
@@ -206,9 +240,7 @@ func noise(rows []Row) string {
 // fewest is how many rounds can be compared with others.
 const fewest = 3
 
-func (r Row) noisy() bool {
-	return len(r.Rounds) > 0 && (len(r.Rounds) < fewest || r.spread() >= noisy)
-}
+func (r Row) noisy() bool { return len(r.Rounds) < fewest || r.spread() >= noisy }
 
 // names lists some of the rows, by the last part of a name where no other row has it.
 func names(all []Row, some ...Row) string {
@@ -242,7 +274,8 @@ func bound(v, way float64) string {
 func changes(rows []Row, figure, sentence string) string {
 	s := swept(rows)
 	last := len(s.values) - 1
-	of := func(r Row) float64 { return *cmp.Or(r.Number(figure), new(0.0)) }
+	number := func(r Row) *float64 { return r.Number(figure) }
+	of := func(r Row) float64 { return value[float64](r, figure) }
 	before, after := map[string]Row{}, []Row(nil)
 	for _, row := range locks(rows) {
 		switch {
@@ -257,31 +290,32 @@ func changes(rows []Row, figure, sentence string) string {
 		// The rounds of an older file lack the figure.
 		sentence = strings.NewReplacer(" at least", "", " at most", "").Replace(sentence)
 	}
-	return contrast(rows, after, figure == "acquisitions_per_second", func(r Row) (least, most float64) {
-		least, most = r.between(of)
-		fewest, highest := before[r.Name()].between(of)
+	need := map[bool]float64{true: tells, false: telling(rows)}[figure == "commands_per_section"] // the computer's speed hardly matters
+	found := contrast(rows, after, need, func(r Row) (least, most float64) {
+		least, most = over(number)(r)
+		fewest, highest := over(number)(before[r.Name()])
 		return least / highest, most / fewest
 	}, fmt.Sprintf(sentence, s.values[last], s.values[0]))
+	if found != "" || len(after) < 2 {
+		return found
+	}
+	show := func(r Row) string {
+		return fmt.Sprintf("%s (%s to %s)", names(rows, r), Decimal(new(of(before[r.Name()])), Brief), Decimal(new(of(r)), Brief))
+	}
+	by := func(a, b Row) int { return cmp.Compare(of(a)/of(before[a.Name()]), of(b)/of(before[b.Name()])) }
+	return fmt.Sprintf("From %s to %s, by the figures shown: the most growth with %s, the least with %s. Some rounds differ.",
+		s.values[0], s.values[last], show(slices.MaxFunc(after, by)), show(slices.MinFunc(after, by)))
 }
 
-// longestWaits and furthest compare the longest waits, and the ratios.
+// longestWaits compares the longest waits.
 func longestWaits(rows []Row) string {
-	return ends(rows, true, longest, "In every round, the longest wait with %s was at least %s ms, and with %s at most %s ms.")
-}
-
-func furthest(rows []Row) string {
-	return ends(rows, false, Row.Ratio, "In every round, %s was at least %s times as fast as the serial limit, and %s at most %s times.")
-}
-
-func ends(rows []Row, times bool, figure func(Row) *float64, sentence string) string {
-	of := func(r Row) float64 { return *cmp.Or(figure(r), new(0.0)) }
-	measured := slices.DeleteFunc(locks(rows), func(r Row) bool { return of(r) == 0 })
-	return contrast(rows, measured, times, func(r Row) (float64, float64) { return r.between(of) }, sentence)
+	return contrast(rows, slices.DeleteFunc(locks(rows), func(r Row) bool { return longest(r) == nil }), telling(rows), over(longest),
+		"In every round, the longest wait with %s was at least %s ms, and with %s at most %s ms.")
 }
 
 // contrast names the rows with the most and the least of something, whichever of their rounds
 // count, unless these overlap.
-func contrast(all, rows []Row, times bool, between func(Row) (least, most float64), sentence string) string {
+func contrast(all, rows []Row, need float64, between func(Row) (least, most float64), sentence string) string {
 	if len(rows) < 2 {
 		return ""
 	}
@@ -289,17 +323,9 @@ func contrast(all, rows []Row, times bool, between func(Row) (least, most float6
 	most := func(r Row) float64 { _, x := between(r); return x }
 	low := slices.MinFunc(rows, func(a, b Row) int { return cmp.Compare(most(a), most(b)) })
 	high := slices.MaxFunc(rows, func(a, b Row) int { return cmp.Compare(least(a), least(b)) })
-	if least(high)/most(low) < telling(all, times) || high.Name() == low.Name() {
+	if least(high)/most(low) < need*high.doubt()*low.doubt() || high.Name() == low.Name() {
 		return ""
 	}
 	is := float64(strings.Count(sentence, "at least")) // 0: these are no bounds
 	return fmt.Sprintf(sentence, names(all, high), bound(least(high), is*down), names(all, low), bound(most(low), is*up))
-}
-
-// unclear says why there is nothing to say about some rows, or their times.
-func unclear(rows []Row, times bool) string {
-	if len(locks(rows)) < 2 {
-		return "There are no two locks to compare."
-	}
-	return fmt.Sprintf("No lock stands out: no two differ by %s times or more in all rounds.", bound(telling(rows, times), up))
 }

@@ -47,7 +47,7 @@ func TestThePageHasThePicturesAndNeedsNothingElse(t *testing.T) {
 	assert.Equal(t, len(bench.Pictures), strings.Count(page, "<section>"))
 	assert.Contains(t, page, "This is part of a run")
 	assert.NotContains(t, page, "ZgotmplZ")
-	assert.NotContains(t, page, "://")
+	assert.NotContains(t, strings.ReplaceAll(page, `<a href="https://github.com/lockladder/lockladder/blob/main/docs/`, ""), "://")
 	assert.NotRegexp(t, `<(script|img|link|iframe)[^>]*(src|href)=`, page)
 }
 
@@ -61,12 +61,12 @@ func TestWithOneNumberOfClientsNothingGrowsAndAcquisitionsAreDrawnOnce(t *testin
 	r := committed(t)
 	growth := bench.Pictures[3].Draw
 	require.Contains(t, written(t, growth, r), ">100 clients<")
-	r.Rows = slices.DeleteFunc(r.Rows, func(row bench.Row) bool {
-		return row.Count("table_clients") != 100
-	})
-	assert.Empty(t, written(t, growth, r))
-	throughput := bench.Pictures[1].Draw
-	assert.Empty(t, written(t, throughput, r), "the ratios show the same")
+	all, throughput := r.Rows, bench.Pictures[1].Draw
+	for _, clients := range []int{100, 1000} {
+		r.Rows = slices.DeleteFunc(slices.Clone(all), func(row bench.Row) bool { return row.Count("table_clients") != clients })
+		assert.Empty(t, written(t, growth, r))
+		assert.Equal(t, clients == 1000, written(t, throughput, r) == "", "the ratios show the same, unless the serial limit swung")
+	}
 	for _, row := range r.Rows {
 		row.Set("ratio_to_serial", nil)
 	}

@@ -55,11 +55,10 @@ type picture struct {
 	found string // what that says, "" when it says nothing
 	rows  []dotsRow
 
-	axis   string         // what the dots measure, with its unit
-	legend []string       // what a row's dots stand for, the last one the largest
-	number string         // which of the dots the numbers on the right belong to
-	heads  []string       // of the rows' cells
-	blocks map[string]int // see ranked
+	axis   string   // what the dots measure, with its unit
+	legend []string // what a row's dots stand for, the last one the largest
+	number string   // which of the dots the numbers on the right belong to
+	heads  []string // of the rows' cells
 }
 
 // dotsRow is a lock's row.
@@ -116,18 +115,15 @@ func greatest(all []Row) (rows []Row, most string) {
 func serialDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How fast each lock is with " + most,
-		axis: "times serial: acquisitions/s, 1 = one client alone", legend: []string{"one round"},
-		number: "times serial", heads: []string{"range", "serial limit/s"},
-		found: cmp.Or(waking(rows), fastest(rows), furthest(rows))}
-	if slices.ContainsFunc(rows, func(row Row) bool { return len(row.Rounds) > 1 }) {
-		p.legend = []string{"median and range (from 6 rounds on: 95 % interval)"}
-	}
+		axis: "times serial: acquisitions/s, 1 = one client alone", legend: []string{"median and range (from 6 rounds on: 95 % interval)"},
+		number: "times serial", heads: []string{"range", "serial limit/s", "rounds"},
+		found: cmp.Or(waking(rows), fastest(rows))}
 	for _, row := range rows {
 		ratio := row.Ratio()
 		if ratio == nil || row.Name() == "serial-limit" {
 			continue
 		}
-		line := dotsRow{row: row, values: []float64{*ratio}, cells: []string{row.Range(), row.extent(Row.serial)}}
+		line := dotsRow{row: row, values: []float64{*ratio}, cells: []string{row.Range(), row.extent(Row.serial), row.measured()}}
 		line.from, line.to = around(row.Ratios())
 		p.rows = append(p.rows, line)
 	}
@@ -138,13 +134,14 @@ func serialDots(all []Row) picture {
 func against(rows []Row, axis, figure, sentence string) picture {
 	s := swept(rows)
 	last := s.values[len(s.values)-1]
-	if last == s.values[0] && (figure == "commands_per_section" || len(serialDots(rows).rows) > 0) {
+	one := last == s.values[0]
+	if one && (figure == "commands_per_section" || len(serialDots(rows).rows) > 0 && swing(rows) < steady) {
 		return picture{} // nothing grows, and the ratios show the same
 	}
 	p := picture{title: axis, axis: strings.ToLower(axis), legend: s.values, number: last,
-		heads: []string{"in all rounds"}, found: changes(rows, figure, sentence)}
-	if p.found == "" && len(locks(rows)) > 1 && last != s.values[0] {
-		p.found = fmt.Sprintf("The rounds don't tell which lock changes more from %s to %s.", s.values[0], last)
+		heads: []string{"in all rounds", "rounds"}, found: changes(rows, figure, sentence)}
+	if one {
+		p.found = strings.TrimSpace(polling(rows))
 	}
 	for _, name := range each(rows, Row.Name) {
 		line := dotsRow{values: make([]float64, len(s.values))}
@@ -153,7 +150,7 @@ func against(rows []Row, axis, figure, sentence string) picture {
 				line.row = row
 				line.values[slices.Index(s.values, s.of(row))] = *value
 				if s.of(row) == last {
-					line.cells = []string{row.extent(func(r Row) *float64 { return r.Number(figure) })}
+					line.cells = []string{row.extent(func(r Row) *float64 { return r.Number(figure) }), row.measured()}
 				}
 			}
 		}
@@ -167,12 +164,12 @@ func waitDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How long " + most + " waited for the lock", axis: "wait, ms",
 		legend: []string{"median wait", "99 % waited no longer", "longest"},
-		number: "longest, ms", heads: []string{"in all rounds"}, found: longestWaits(rows)}
+		number: "longest, ms", heads: []string{"in all rounds", "rounds"}, found: longestWaits(rows)}
 	for _, row := range rows {
 		if row.Kind() == Baseline {
 			continue // one client alone waits for nobody
 		}
-		p.rows = append(p.rows, dotsRow{row: row, cells: []string{row.extent(longest)}, values: []float64{
+		p.rows = append(p.rows, dotsRow{row: row, cells: []string{row.extent(longest), row.measured()}, values: []float64{
 			value[float64](row, "wait_ms.p50"), value[float64](row, "wait_ms.p99"), value[float64](row, "wait_ms.max"),
 		}}.ends())
 	}
@@ -191,15 +188,19 @@ func (d dotsRow) ends() dotsRow {
 	return d
 }
 
-// class is how a row is drawn: the color is that of locks whose waiters are woken.
+// class is how a row is drawn: the color is that of locks whose waiters are woken, and dots of a
+// single round are hollow.
 func class(row Row) string {
-	switch {
-	case row.Wrong():
-		return "wrong"
-	case row.Woken():
-		return "woken"
+	class := "other"
+	if row.Wrong() || row.failed() != "" {
+		class = "wrong"
+	} else if row.Woken() {
+		class = "woken"
 	}
-	return "other"
+	if len(row.Rounds) < 2 {
+		class += " once"
+	}
+	return class
 }
 
 // groups are the headings of a picture, in their order: what the reader gives up with a lock.
@@ -255,24 +256,18 @@ func (p Picture) Draw(r Report, w io.Writer) error {
 	return nil
 }
 
-// ranked sorts rows: what one gives up with a lock comes first, and then how fast it is. Those whose
-// ranges overlap, if only by way of others, keep their order, because no one is known to be faster:
-// they are one of the blocks, whose numbers are by the rows' names.
-func ranked[R any](rows []R, of func(R) Row) (blocks map[string]int) {
-	blocks = map[string]int{}
-	most := func(r R) float64 { _, most := of(r).known(); return most }
-	slowest, last, group := 0.0, -1, -1
-	for _, r := range slices.SortedFunc(slices.Values(rows), func(a, b R) int {
-		return cmp.Or(cmp.Compare(of(a).group(), of(b).group()), cmp.Compare(most(b), most(a)))
-	}) {
-		least, _ := of(r).known()
-		if of(r).group() != group || most(r) < slowest {
-			last, group, slowest = last+1, of(r).group(), least
+// rank is the order of rows: what one gives up with a lock comes first, and then how fast it is.
+func rank(a, b Row) int { return cmp.Or(cmp.Compare(a.group(), b.group()), slower(b, a)) }
+
+// gap says whether, in its group, no range above a row overlaps with its own or one below.
+func gap(rows []dotsRow, i int) bool {
+	sides := map[bool][]Row{}
+	for j, d := range rows {
+		if d.row.group() == rows[i].row.group() {
+			sides[j < i] = append(sides[j < i], d.row)
 		}
-		slowest, blocks[of(r).Name()] = min(slowest, least), last
 	}
-	slices.SortStableFunc(rows, func(a, b R) int { return cmp.Compare(blocks[of(a).Name()], blocks[of(b).Name()]) })
-	return blocks
+	return apart(sides[true], sides[false], Row.known) > 1
 }
 
 // place gives everything its place, unless there is nothing.
@@ -285,8 +280,10 @@ func (of Picture) place(r Report) map[string]any {
 	if len(p.rows) == 0 {
 		return nil
 	}
-	p.blocks = ranked(p.rows, func(d dotsRow) Row { return d.row })
-	p.found = cmp.Or(p.found, unclear(r.Rows, of.Name == "waits"))
+	slices.SortStableFunc(p.rows, func(a, b dotsRow) int { return rank(a.row, b.row) })
+	if p.found == "" && len(locks(r.Rows)) > 1 {
+		p.found = fmt.Sprintf("No lock stands out: no two differ by a factor of %s or more in all rounds.", bound(telling(r.Rows), up))
+	}
 	d := map[string]any{"Name": of.Name, "Width": pictureWidth, "Left": dotsLeft, "Scale": dotsScale,
 		"Right": pictureWidth - 8, "Title": p.title, "Axis": p.axis + " (log scale)", "Column": p.number,
 		"Heads": p.heads, "Span": len(p.heads) + 3, "Notes": notes(p.rows), "Finding": p.found}
@@ -320,8 +317,11 @@ func (p picture) placeLegend(y float64) (legend []placed) {
 	if slices.ContainsFunc(p.rows, func(d dotsRow) bool { return d.row.Woken() }) {
 		texts = append(texts, "woken by a message")
 	}
+	if slices.ContainsFunc(p.rows, func(d dotsRow) bool { return len(d.row.Rounds) < 2 }) {
+		texts = append(texts, "one round only")
+	}
 	for i, text := range texts {
-		class := map[bool]string{true: "woken", false: "other"}[i > last]
+		class := cmp.Or(map[string]string{"woken by a message": "woken", "one round only": "other once"}[text], "other")
 		legend = append(legend, placed{X: x, Y: y, Text: text, Class: class, R: radius(min(i, last), last+1)})
 		x += 28 + 7.5*float64(utf8.RuneCountInString(text))
 	}
@@ -337,21 +337,23 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 	}
 	d["Top"] = y
 	var rows, ticks []placed
-	group, block := -1, 0
-	for _, row := range p.rows {
+	group := -1
+	for i, row := range p.rows {
 		line := placed{Text: row.row.Name(), Class: class(row.row), Cells: row.cells, From: at(row.from), To: at(row.to)}
 		if pausesOtherwise(row.row) {
 			line.Text += " †"
 		} else if row.row.favored() {
 			line.Text += " ‡"
 		}
+		if row.row.failed() != "" {
+			line.Text += " ✗"
+		}
 		if is := row.row.group(); is != group {
 			group, line.Group = is, groups[is]
 			y += dotsHeight
-		} else if line.Apart = p.blocks[row.row.Name()] > block; line.Apart {
+		} else if line.Apart = gap(p.rows, i); line.Apart {
 			y += dotsHeight / 3
 		}
-		block = p.blocks[row.row.Name()]
 		line.Y = y + dotsHeight/2
 		for i, v := range row.values {
 			line.Number = ""
@@ -367,13 +369,16 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 	for ten := math.Pow10(int(math.Floor(math.Log10(least)))); ten <= most; ten *= 10 {
 		for i, class := range []string{"", "minor", "minor"} {
 			if v := []float64{1, 2, 5}[i] * ten; v >= least && v <= most {
+				if v == 1 && p.number == "times serial" {
+					class = "one"
+				}
 				ticks = append(ticks, placed{X: at(v), Text: fmt.Sprintf("%.9g", v), Class: class})
 				wide = max(wide, len(ticks[len(ticks)-1].Text))
 			}
 		}
 	}
 	for i, tick := range ticks { // from 5 to 10 it is 0.3 of a decade
-		if tick.Class != "" && 0.3*dotsScale/math.Log10(most/least) < float64(10*wide) {
+		if strings.Contains(tick.Class, "minor") && 0.3*dotsScale/math.Log10(most/least) < float64(10*wide) {
 			ticks[i].Class = "minor tight" // there's room for their texts on a wide screen
 		}
 	}
@@ -406,7 +411,10 @@ func notes(rows []dotsRow) (all []string) {
 			pauses = append(pauses, pause)
 		}
 		if d.row.favored() {
-			all = []string{"‡ at its best, all in one process; it gives up the order between processes"}
+			all = append(all, "‡ at its best, all in one process; it gives up the order between processes")
+		}
+		if failed := d.row.failed(); failed != "" {
+			all = append(all, "✗ "+d.row.Name()+": "+strings.Split(failed, ",")[0])
 		}
 	}
 	if len(pauses) == 0 {
@@ -461,11 +469,10 @@ func WritePage(r Report, w io.Writer) error {
 	}
 	last, clients := greatest(r.Rows)
 	noise := noise(last)
-	found := slices.DeleteFunc(Findings(r.Rows), func(text string) bool {
-		return text == noise || slices.ContainsFunc(pictures, func(p map[string]any) bool { return p["Finding"] == text })
-	})
+	found := slices.DeleteFunc(Findings(r.Rows), func(text string) bool { return text == noise })
+	counts := strings.Join(each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) }), ",")
 	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "CPUs": Plural(r.Env.CPUs, "CPU"),
-		"Noise": noise, "Found": found, "With": s.values, "Clients": when(len(s.values) > 1, clients), "Measured": Plural(len(r.Rows), "row"), "Locks": last,
+		"Noise": noise, "Found": found, "With": s.values, "Clients": when(len(s.values) > 1, clients), "Measured": Plural(len(r.Rows), "row"), "Locks": last, "Counts": counts, "Swung": swing(last) >= steady,
 		"Rows": tables, "Legend": table.Legend(), "Ranked": table.Ranked(r.Rows),
 		"Wrong":  slices.ContainsFunc(last, Row.Wrong),
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})

@@ -200,14 +200,23 @@ func (r Row) explained() Row {
 	if len(r.Rounds) < r.rounds {
 		note("%d of %d rounds were measured", len(r.Rounds), r.rounds)
 	}
-	if first, failed := r.Value("first_failure").(string); failed {
-		note("%s failed, the first: %s", Plural(r.Count("failures"), "turn"),
-			strings.Join(slices.Compact(strings.Split(terminal.Keys(first), "\n")), "; "))
+	if failed := r.failed(); failed != "" {
+		note("%s", failed)
 	}
 	if absent := r.Count("absent"); absent > 0 {
 		note("%s did not return and had to be left behind", Plural(absent, "client"))
 	}
 	return r
+}
+
+// failed says how many turns failed, and why the first did; "" where none did.
+func (r Row) failed() string {
+	first, failed := r.Value("first_failure").(string)
+	if !failed {
+		return ""
+	}
+	return fmt.Sprintf("%s failed, the first: %s", Plural(r.Count("failures"), "turn"),
+		strings.Join(slices.Compact(strings.Split(terminal.Keys(first), "\n")), "; "))
 }
 
 // Ratio are the acquisitions a second in units of those of the serial limit, nil when not measured.
@@ -232,15 +241,18 @@ func (r Row) all(of func(Row) *float64) (all []float64) {
 
 // extent is from the least to the greatest of something in all rounds: "11200–17400".
 func (r Row) extent(of func(Row) *float64) string {
-	switch all := slices.Sorted(slices.Values(r.all(of))); len(all) {
-	case 0:
+	switch least, most := over(of)(r); {
+	case most == 0:
 		return NotMeasured
-	case 1:
-		return Decimal(&all[0], Brief)
+	case least == most:
+		return Decimal(&least, Brief)
 	default:
-		return span(all[0], all[len(all)-1])
+		return span(least, most)
 	}
 }
+
+// measured is how many rounds there were.
+func (r Row) measured() string { return fmt.Sprint(max(1, len(r.Rounds))) }
 
 func span(least, most float64) string { return Decimal(&least, Brief) + "–" + Decimal(&most, Brief) }
 
@@ -281,7 +293,7 @@ func Median(done []Row, rounds int) Row {
 
 // ranged tells between which ratios the row's is known to be.
 func (r Row) ranged() Row {
-	if ratios := r.Ratios(); len(ratios) > 1 {
+	if ratios := r.all(Row.Ratio); len(ratios) > 1 {
 		r.Set("range", span(around(ratios)))
 	}
 	return r
@@ -292,7 +304,7 @@ func (r Row) Range() string { return r.figure("range").show() }
 
 // spread is half of that range, in percent of the median; without end with fewer than two rounds.
 func (r Row) spread() float64 {
-	ratios, median := r.Ratios(), r.Ratio()
+	ratios, median := r.all(Row.Ratio), r.Ratio()
 	if len(ratios) < 2 || median == nil || *median == 0 {
 		return math.Inf(1)
 	}

@@ -98,12 +98,12 @@ func (t Layout) Ranked(all []Row) string {
 	if t.Name = max(nameWidth, t.Name) + 2; len(locks(rows)) < 2 || t.Width > 0 && t.Width < t.Name+58 {
 		return ""
 	}
-	ranked(rows, func(r Row) Row { return r })
+	slices.SortStableFunc(rows, rank)
 	figures := func(r Row) []Figure {
 		return []Figure{*r.figure("acquisitions_per_second"),
 			{Value: r.extent(Row.serial), Column: Column{"serial", "limit/s", 12, 0}},
-			*r.figure("ratio_to_serial"), *r.figure("range"), *r.figure("wait_ms.max"),
-			{Value: r.extent(longest), Column: Column{"in all", "rounds", 12, 0}}}
+			*r.figure("ratio_to_serial"), *r.figure("range"), {Value: r.measured(), Column: Column{"", "rounds", 7, 0}},
+			{Value: r.extent(longest), Column: Column{"longest", "wait, ms", 12, 0}}}
 	}
 	text := t.heads("", figures(rows[0]))
 	for i, row := range rows {
@@ -112,8 +112,8 @@ func (t Layout) Ranked(all []Row) string {
 		}
 		text += t.line("  "+row.label(), figures(row), Figure.show)
 	}
-	return "\n" + terminal.Paragraph("With "+most+", by what you give up with a lock, the fastest first, but in the ladder's"+
-		" order where ranges overlap. Serial limit: just before the slowest and the fastest of the rounds.") + "\n" + text
+	return "\n" + terminal.Paragraph("With "+most+", by what you give up with a lock, the fastest first by times"+
+		" serial. Serial limit and longest wait: the least and the most of the rounds.") + "\n" + text
 }
 
 // Legend explains the heads, and names those that there is no room for.
