@@ -320,6 +320,36 @@
         }
       } },
 
+    { name: 'the search is in sight after scrolling, keeps the place, and leads to what is on the page itself',
+      pages: ['/docs/limits.md', '/docs/glossary.md', '/docs/at-work.md', '/docs/6-watchdog.md'], sizes: both, check: async wrong => {
+        const search = document.getElementById('search'), found = document.getElementById('found');
+        const low = () => bottom(document.querySelector('header'));
+        for (const [words, hash] of { limits: [['partitions', '#partitions']], glossary: [['thundering herd', '#thundering-herd'],
+          ['starvation', '#starvation'], ['fencing token', '#fencing-token']], 'at-work': [['python', '']],
+          '6-watchdog': [['renewSource', '']] }[location.pathname.slice(6, -3)]) {
+          for (const from of [0, document.body.scrollHeight / 3]) {
+            scrollTo(0, from);
+            await wait(50);
+            const place = scrollY;
+            key('/');
+            search.value = words;
+            search.dispatchEvent(new Event('input'));
+            await until(() => found.querySelector('li a'));
+            const here = all('li a', found).find(a => a.pathname === location.pathname);
+            key('ArrowDown', search);
+            if (scrollY !== place || low() < 40) { wrong.push(words + ': moved from ' + place + ' to ' + scrollY + ', or no search'); }
+            if (found.getBoundingClientRect().top < low() - 1) { wrong.push('the results lie over the field'); }
+            if (here === found.querySelector('li a')) { key('Enter', search); } else { here.querySelector('b').click(); }
+            await wait(100);
+            const [range] = CSS.highlights.get('found') || [], box = range?.getBoundingClientRect();
+            if (!found.hidden || search.value || !box || box.top < low() || box.top > innerHeight - 40 || !location.hash.startsWith(hash)) {
+              wrong.push(words + ' leads to ' + location.hash + ' at ' + scrollY + ': ' + range);
+            }
+            if (search.offsetWidth > 250) { wrong.push('the field stays large'); }
+          }
+        }
+      } },
+
     { name: 'an address opens at its player and its moment, with what is beside it',
       pages: ['/docs/3-gold.md#t=178&all=1&beside=silver'], sizes: both, check: async wrong => {
         const player = document.querySelector('.player');

@@ -275,7 +275,7 @@
     if (e.key === 'd') { turn(); }
     if (e.key === 's' && toSlides && !query.has('slides')) { toSlides.click(); }
     if (e.key === 'h') { go('home'); }
-    if (e.key === '/') { search.focus(); e.preventDefault(); }
+    if (e.key === '/') { search.focus({ preventScroll: true }); e.preventDefault(); }
   });
 
   // The address keeps what a page has put there, such as a level and a moment.
@@ -354,9 +354,10 @@
   }
 
   // The list of pages is folded on a narrow screen.
-  var side = document.querySelector('.side details');
-  if (window.matchMedia('(max-width: 75rem)').matches) { side.open = false; }
+  var side = document.querySelector('.side details'), narrow = window.matchMedia('(max-width: 75rem)');
+  if (narrow.matches) { side.open = false; }
   side.parentElement.classList.add('ready');
+  side.addEventListener('click', function (e) { if (narrow.matches && e.target.closest('a')) { side.open = false; } }); // it may lie over the section
   // The address says which level is played.
   function level(hash) { return new URLSearchParams(hash.slice(1)).get('level'); }
   function marks() {
@@ -407,7 +408,7 @@
   enter();
 
   // The search looks through all sections. Its texts come when they are asked for.
-  var search = document.getElementById('search'), found = document.getElementById('found');
+  var search = document.getElementById('search'), found = document.getElementById('found'), head = document.querySelector('header');
   var script = document.querySelector('script[data-search]'), home = document.getElementById('home');
   var plain = /\.html$/.test(home.getAttribute('href')); // an export
   window.lockladder = Object.assign(window.lockladder || {}, { go: go, scrolls: scrolls }); // for slides.js
@@ -415,6 +416,7 @@
     found.hidden = !open;
     search.setAttribute('aria-expanded', open);
     search.nextElementSibling.textContent = open && search.value ? found.querySelectorAll('li').length + ' places found' : '';
+    found.style.top = head.getBoundingClientRect().bottom + 'px';
   }
   function load() {
     if (lockladder.pages || !search.value) { look(); } else { found.textContent = 'searching …'; opens(true); }
@@ -589,14 +591,49 @@
     var text = hit.section.term ? hit.section.title : (hit.part.code ? hit.part.text : row || hit.part.text.split(' ').slice(0, 5).join(' ')).replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '');
     return (hit.section.anchor || '') + (text && ':~:text=' + encodeURIComponent(text).replace(/-/g, '%2D'));
   }
+  // jump shows what was found on this page, where a text fragment would also find the list of pages.
+  function jump(hit) {
+    var from = document.getElementById(hit.section.anchor) || main, walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+    var nodes = [], ends = [], text = '', words = tokens(hit.part.text).slice(0, hit.part.text.includes('\n') ? 99 : 8), m, range = new Range();
+    for (walker.currentNode = from; walker.nextNode();) {
+      nodes.push(walker.currentNode);
+      ends.push((text += walker.currentNode.data).length);
+    }
+    function edge(at) {
+      var n = ends.findIndex(function (end) { return end > at; });
+      return [nodes[n], at - ends[n] + nodes[n].length];
+    }
+    from.scrollIntoView();
+    for (var all = new RegExp(words.join('[^\\p{L}\\p{N}_]*'), 'giu'); words.length && (m = all.exec(text));) {
+      range.setStart.apply(range, edge(m.index));
+      range.setEnd.apply(range, edge(m.index + m[0].length - 1));
+      for (var fold = range.startContainer.parentElement; fold !== main; fold = fold.parentElement) { if (fold.nodeName === 'DETAILS') { fold.open = true; } }
+      var box = range.getBoundingClientRect();
+      if (!box.height) { continue; } // of two forms of a listing, one is hidden
+      if (box.top < 60 || box.bottom > innerHeight * 0.8) { window.scrollBy(0, box.top - innerHeight / 3); }
+      if (window.Highlight) { CSS.highlights.set('found', new Highlight(range)); }
+      return;
+    }
+  }
   function item(hit, below) {
     var li = document.createElement('li'), title = hit.section.title;
     var a = Object.assign(document.createElement('a'), { href: address(hit.page, place(hit)) });
     li.className = below ? 'below' : '';
-    a.append.apply(a, marked(below ? title : hit.page.title + (hit.section.level > 1 ? ' › ' + title : ''), hit));
-    var text = document.createElement(hit.part.code ? 'code' : 'span');
+    var name = document.createElement('b'), text = document.createElement(hit.part.code ? 'code' : 'span');
+    name.append.apply(name, marked(below ? title : hit.page.title + (hit.section.level > 1 ? ' › ' + title : ''), hit));
     text.append.apply(text, marked(excerpt(hit), hit));
-    li.append(a, ' ', text);
+    a.append(name, ' ', text);
+    li.append(a);
+    a.addEventListener('click', function (e) {
+      if (e.ctrlKey || e.metaKey || e.shiftKey) { return; } // they open it elsewhere
+      opens(false);
+      search.value = '';
+      if (a.pathname !== location.pathname || /#/.test(hit.page.file) || query.has('slides')) { return; }
+      e.preventDefault();
+      search.blur();
+      history.pushState(null, '', a.href.split(/#?:~:/)[0]);
+      jump(hit);
+    });
     return li;
   }
   // ways are where to begin: the first groups of pages, and the glossary.
@@ -632,7 +669,7 @@
   });
   search.addEventListener('keydown', function (e) {
     var first = found.querySelector('li a');
-    if (e.key === 'Enter' && first) { location.href = first.href; }
+    if (e.key === 'Enter' && first) { first.click(); }
   });
   // The arrow keys and Tab go through the results, and Tab then on. Escape closes them, and then clears the search.
   [search, found].forEach(function (box) {
@@ -640,16 +677,23 @@
       var tab = e.key === 'Tab' && search.value, stops = [search].concat(Array.from(found.querySelectorAll('a')), tab ? document.querySelector('.search ~ *') : []);
       var on = tab ? e.shiftKey ? -1 : 1 : { ArrowDown: 1, ArrowUp: -1 }[e.key];
       var next = on && !found.hidden && stops[stops.indexOf(document.activeElement) + on];
-      if (next) { next.focus(); e.preventDefault(); }
+      if (next) { next.focus(); }
+      if (next || on && !tab) { e.preventDefault(); } // the page stays where it is
       if (e.key === 'ArrowDown' && found.hidden) { load(); }
       if (e.key === 'Escape' && found.hidden) { search.value = ''; search.blur(); }
-      if (e.key === 'Escape' && !found.hidden) { search.focus(); opens(false); }
+      if (e.key === 'Escape' && !found.hidden) { search.focus({ preventScroll: true }); opens(false); }
       e.stopPropagation();
     });
     box.addEventListener('focusout', function (e) {
       if (e.relatedTarget && e.relatedTarget !== search && !found.contains(e.relatedTarget)) { opens(false); }
     });
   });
+  // Where a run or a level needs the screen, the head of the page comes when a reader scrolls up.
+  var finger = 0;
+  function upward(by) { if (Math.abs(by) > 4) { root.toggleAttribute('data-up', by < 0); } }
+  document.addEventListener('wheel', function (e) { upward(e.deltaY); }, { passive: true });
+  document.addEventListener('touchstart', function (e) { finger = e.touches[0].clientY; }, { passive: true });
+  document.addEventListener('touchmove', function (e) { upward(finger - (finger = e.touches[0].clientY)); }, { passive: true });
   // A matrix can be read one lock at a time: what breaks it.
   document.querySelectorAll('main > table').forEach(function (table) {
     var head = Array.from(table.rows[0].cells);
