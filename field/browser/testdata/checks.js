@@ -292,8 +292,12 @@
           ['slow_get', '/docs/matrix.md'], ['level 9', '/docs/levels/diamond.json'], ['level', '/docs/levels.md'],
           ['reentrant', '/docs/reentrant.md'], ['cohort', '/docs/cohort.md'], ['lease', '/docs/glossary.md'],
           ['job locked forever', '/docs/cache.md'], ['two clients hold the lock', '/docs/glossary.md'],
-          ['measure my own lock', '/docs/any-language.md'], ['which lock should I use', '/docs/at-work.md'],
-          ['renewSource', '/docs/6-watchdog.md'], ['-swarm.worlds', '/docs/swarm.md'], ['SET NX PX', '/docs/3-gold.md']]) {
+          ['measure my own lock', '/docs/benchmark.md'], ['which lock should I use', '/docs/at-work.md'],
+          ['renewSource', '/docs/6-watchdog.md'], ['-swarm.worlds', '/docs/swarm.md'], ['SET NX PX', '/docs/3-gold.md'],
+          ['fairness', '/docs/fair.md'], ['pg_advisory_lock', '/docs/recipe.md'], ['setIfAbsent', '/docs/redisson.md'], ['CROSSSLOT', '/docs/go-redis.md'],
+          ['GET_LOCK', '/docs/alternatives.md'], ['leader election', '/docs/alternatives.md'], ['distributed lock', '/docs/0-before.md'],
+          ['redis lock not released', '/docs/1-bronze.md'], ['two processes got the lock', '/docs/glossary.md'], ['double booking', '/docs/transactions.md'],
+          ['redis', '/docs/go-redis.md'], ['spring', '/docs/redisson.md']]) {
           search.value = words;
           search.dispatchEvent(new Event('input'));
           await until(() => found.querySelector('a'));
@@ -303,6 +307,10 @@
             wrong.push(words + ' is not marked');
           }
         }
+        if (!found.textContent.startsWith('“spring”: shown for redisson, java.')) { wrong.push('no word that was looked for: ' + found.textContent.slice(0, 60)); }
+        search.value = 'redis';
+        search.dispatchEvent(new Event('input'));
+        if (all('mark', found).some(m => /redisson/i.test(m.textContent))) { wrong.push('redis marks Redisson'); }
         search.focus();
         key('ArrowDown', search);
         key('ArrowDown', document.activeElement);
@@ -312,7 +320,7 @@
         if (document.activeElement !== found.querySelector('a')) { wrong.push('Tab leads to ' + document.activeElement.outerHTML); }
         key('Escape', document.activeElement);
         if (!found.hidden || document.activeElement !== search) { wrong.push('Escape does not close it'); }
-        for (const nothing of ['', 'zzqqx']) {
+        for (const nothing of ['', 'zzqqx', 'docker']) {
           search.value = nothing;
           search.dispatchEvent(new Event('input'));
           const ways = all('a', found).map(a => a.textContent).join();

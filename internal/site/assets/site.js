@@ -445,19 +445,25 @@
     'retry backoff': 'polling attempt repeated', 'worker pod instance thread': 'client holder process', 'recursive nested': 'reentrant reentry',
     'split brain': 'partition', 'pubsub subscribe subscription': 'notify message wakes', 'sentinel replication': 'replica failover', 'persistence aof': 'restart disk', 'internet offline wifi': 'network',
     'performance speed slow latency throughput measure': 'benchmark costs fast', 'monitor metric observability prometheus': 'count alert log production',
-    'postgres postgresql mysql': 'mariadb sql database', 'js nodejs typescript': 'node javascript', 'golang': 'go', 'dotnet csharp': 'net', 'rwlock': 'readwrite', 'p50 p99 percentile': 'benchmark', 'cheat cheatsheet': 'handout', 'spring boot springboot kotlin': 'java redisson',
+    'postgres postgresql mysql': 'mariadb sql database', 'js nodejs typescript': 'node javascript', 'golang': 'go', 'dotnet csharp': 'net', 'crossslot clusterdown': 'cluster', 'get_lock': 'mariadb', 'consul hazelcast': 'zookeeper etcd', 'celery django flask': 'python',
+    'election elect': 'zookeeper etcd timetable', 'sidekiq rails ruby': 'library languages', 'jedis lettuce setifabsent shedlock': 'java redisson', 'rwlock': 'readwrite', 'p50 p99 percentile': 'benchmark', 'cheat cheatsheet': 'handout', 'spring boot springboot kotlin': 'java redisson',
     'course lesson class classroom teach training student': 'workshop participants exercises', 'playground sandbox simulate': 'laboratory', 'tutorial beginner introduction basics': 'guarantee bronze'
   };
+  // phrases are what readers type of several words, and what the pages call it.
+  var phrases = [[/(not|never|\w+n.?t) (get |being )?(released?|unlocked|deleted|freed)/i, 'orphaned bronze'],
+    [/(two|both|several|2) \w+ (got|get|hold|holds|have|has|acquired?|own) (the |a |one |same )*lock/i, 'two holders'],
+    [/double.?book\w*/i, 'stock sold twice'], [/^distributed locks?$/i, 'lock guarantee']];
   var little = new Set(('a after an and are at be by can did do does else for from get happen happens has have how i if in is it me my no not ' +
     'of on or our should so that the there this to vs versus was we were what when where which who why will with would you your').split(' '));
   // later is what is for experts or names everything: other pages come before it, unless it is asked for.
   var later = /exercises|matrix|sources|challenges|alternatives|libraries|redisson|explorer|swarm|soak|language|workshop|import|cohort|handout|levels\/|reference|what comes next/;
-  var sections, guesses = [], vocabulary = new Map(); // the pages' words, and their stems
+  var sections, guesses = [], shown = [], vocabulary = new Map(); // the pages' words, and their stems
   function tokens(text) { return text.toLowerCase().replace('c#', 'csharp').match(/[\p{L}\p{N}_]+/gu) || []; }
   // stem is a word without its ending: expiry finds expired.
-  function stem(w) { return w.replace(/(?<=^.{3,})(?<![isu])s$/, '').replace(/^(.{4,}?)(ation|ing|ied|ed|er|ie|al|e|y)$/, '$1'); }
-  // typo is whether one letter of a word is wrong, missing, too much, or swapped with the next.
+  function stem(w) { return w.replace(/(?<=^.{3,})(?<![isu])s$/, '').replace(/^(.{4,}?)(ation|ness|ing|ied|ed|er|ie|al|e|y)$/, '$1'); }
+  // typo is whether one letter of a word is wrong, missing, too much, or swapped with the next. Short words only look alike.
   function typo(a, b) {
+    if (a.length < 5 || b.length < 5) { return false; }
     for (var i = 0; i < a.length && a[i] === b[i];) { i++; }
     var x = a.slice(i), y = b.slice(i);
     return i && ([y, y.slice(1)].includes(x.slice(1)) || x === y.slice(1) || x === y[1] + y[0] + y.slice(2));
@@ -487,14 +493,18 @@
     var s = stem(w), some = new Map(), like = new Set(Object.keys(alike).flatMap(function (typed) {
       return typed.split(' ').map(stem).includes(s) ? tokens(alike[typed]).map(stem) : [];
     }));
+    // A word that the pages have as it is counts more than others of its stem, and much more than those that begin like it.
+    var known = vocabulary.has(w), start = w.replace(/[^_]*$/, '');
     vocabulary.forEach(function (its, t) {
-      var sure = t === w ? 1 : its === s || t === before + w || t === w + after ? 0.95 :
-        t.startsWith(w) ? 0.4 + 0.4 * w.length / t.length : like.has(its) ? 0.65 : 0;
+      var sure = t === w ? 1 : t === w + 's' || t + 's' === w || t === before + w || t === w + after ? 0.95 : its === s ? known ? 0.88 : 0.95 :
+        like.has(its) ? 0.65 : t.startsWith(w) ? (0.4 + 0.4 * w.length / t.length) * (known ? 0.5 : 1) : 0;
       if (sure) { some.set(t, sure); }
     });
-    if (!some.size && w.length > 2) {
+    var all = Array.from(some.keys());
+    if (like.size && all.length && all.every(function (t) { return some.get(t) === 0.65; })) { shown.push([w, all]); }
+    if (!all.length && w.length > 2) {
       vocabulary.forEach(function (its, t) {
-        if (t.includes(w) || w.length > 3 && (typo(w, t) || typo(s, its))) { some.set(t, 0.5); }
+        if (t.split('_').includes(w) || w.length > 4 && t.includes(w) || typo(w, t) || typo(s, its) || start && t.startsWith(start)) { some.set(t, 0.5); }
       });
       guesses.push([w, Array.from(some.keys())]);
     }
@@ -504,8 +514,10 @@
   // find are the pages that fit best, each as its best sections, with the part of them that has most of the words.
   function find(text) {
     sections = sections || lockladder.pages.slice(1).flatMap(divided); // the front page is a list of links
-    var all = tokens(text), big = all.filter(function (w) { return (w[1] || w >= '0' && w <= '9') && !little.has(w); });
     guesses = [];
+    shown = [];
+    phrases.forEach(function (p) { text = text.replace(p[0], function (typed) { shown.push([typed, [p[1]]]); return p[1]; }); });
+    var all = tokens(text), big = all.filter(function (w) { return (w[1] || w >= '0' && w <= '9') && !little.has(w); });
     var words = big.length ? big : all, pages = new Map(), pairs = words.slice(1).map(function (w, i) { return ' ' + words[i] + ' ' + w + ' '; });
     var fits = words.map(function (w, i) { return meant(w, words[i - 1], words[i + 1]); });
     function sum(values) { return values.reduce(function (all, v, i) { return all + v * rare[i]; }, 0); }
@@ -545,6 +557,7 @@
       } else if (hit.section.term && length > 1 && title.every(function (t) { return fits.some(function (fit) { return fit.get(t) > 0.8; }); })) {
         hit.score += 3 * sum(heading); // a term of several words that is a part of what is typed
       }
+      if (hit.part.code || hit.part.text.includes('\n') && hit.part.text.length < 120) { hit.score *= 0.6; } // a sentence says more
       hit.score *= Math.pow(sum(seen) / whole / 2, 1.5) * (/^docs\/\d-/.test(hit.page.file) ? 1.35 : 1);
       if (hit.section.term && /^.{0,100}See .{3,20}\.$/.test(hit.section.text.replace(/\n/g, ' '))) { hit.score *= 0.5; }
       if (kind && !(kind[0] === 'matrix' && /_/.test(text)) && !fits.some(function (fit) { return fit.get(kind[0]) > 0.6; })) {
@@ -570,8 +583,10 @@
     });
     return Array.from(pages.values());
   }
-  // has is whether a text has a word that was found.
-  function has(text, hit) { return tokens(text).some(function (t) { return hit.fits.some(function (fit) { return fit.has(t); }); }); }
+  // has is whether a text has a word that was found: one that only begins like it, if no other was.
+  function has(text, hit) {
+    return tokens(text).some(function (t) { return hit.fits.some(function (fit, i) { return fit.get(t) > (hit.any[i] > 0.6 ? 0.6 : 0); }); });
+  }
   function marked(text, hit) {
     return text.split(/([\p{L}\p{N}_]+)/u).map(function (word, i) {
       return i % 2 && has(word, hit) ? Object.assign(document.createElement('mark'), { textContent: word }) : word;
@@ -652,7 +667,8 @@
     var pages = search.value.trim() && find(search.value), ul = document.createElement('ul');
     found.replaceChildren();
     if (!pages) { return ways('Type a word or a question, such as lock stuck, which library or cron. Or begin here:'); }
-    if (!pages.length) { return ways('Nothing is found. Try another word, or begin here:'); }
+    if (!pages.length) { return ways('No page says anything of “' + search.value.trim() + '”. Try another word, or begin here:'); }
+    shown.forEach(function (s) { found.append('“' + s[0] + '”: shown for ' + s[1].slice(0, 3).join(', ') + '. '); });
     if (guesses.length) {
       found.append.apply(found, guesses.map(function (g) {
         return 'Nothing has “' + g[0] + '”. ' + (g[1].length ? 'Closest: ' + g[1].slice(0, 3).join(', ') + '. ' : '');
