@@ -501,7 +501,9 @@
       if (sure) { some.set(t, sure); }
     });
     var all = Array.from(some.keys());
-    if (like.size && all.length && all.every(function (t) { return some.get(t) === 0.65; })) { shown.push([w, all]); }
+    if (like.size && all.length && all.every(function (t) { return some.get(t) === 0.65; })) {
+      shown.push([w, Array.from(like).flatMap(function (l) { return all.find(function (t) { return vocabulary.get(t) === l; }) || []; })]);
+    }
     if (!all.length && w.length > 2) {
       vocabulary.forEach(function (its, t) {
         if (t.split('_').includes(w) || w.length > 4 && t.includes(w) || typo(w, t) || typo(s, its) || start && t.startsWith(start)) { some.set(t, 0.5); }
@@ -602,6 +604,7 @@
   // place is where a hit is on its page, also in a fold: a row is found by its word, a line of code as it is, and a sentence
   // by its first words.
   function place(hit) {
+    if (/#/.test(hit.page.file)) { return ''; } // a level
     var row = hit.part.text.includes('\n') && hit.part.text.split(/\s/).find(function (t) { return has(t, hit); });
     var text = hit.section.term ? hit.section.title : (hit.part.code ? hit.part.text : row || hit.part.text.split(' ').slice(0, 5).join(' ')).replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '');
     return (hit.section.anchor || '') + (text && ':~:text=' + encodeURIComponent(text).replace(/-/g, '%2D'));
@@ -609,19 +612,19 @@
   // jump shows what was found on this page, where a text fragment would also find the list of pages.
   function jump(hit) {
     var from = document.getElementById(hit.section.anchor) || main, walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
-    var nodes = [], ends = [], text = '', words = tokens(hit.part.text).slice(0, hit.part.text.includes('\n') ? 99 : 8), m, range = new Range();
+    var nodes = [], ends = [], text = '', words = hit.section.term ? tokens(hit.section.title) : hit.part.words, m, range = new Range();
     for (walker.currentNode = from; walker.nextNode();) {
       nodes.push(walker.currentNode);
       ends.push((text += walker.currentNode.data).length);
     }
-    function edge(at) {
+    function edge(at, after) {
       var n = ends.findIndex(function (end) { return end > at; });
-      return [nodes[n], at - ends[n] + nodes[n].length];
+      return [nodes[n], at - ends[n] + nodes[n].length + after];
     }
     from.scrollIntoView();
     for (var all = new RegExp(words.join('[^\\p{L}\\p{N}_]*'), 'giu'); words.length && (m = all.exec(text));) {
-      range.setStart.apply(range, edge(m.index));
-      range.setEnd.apply(range, edge(m.index + m[0].length - 1));
+      range.setStart.apply(range, edge(m.index, 0));
+      range.setEnd.apply(range, edge(m.index + m[0].length - 1, 1));
       for (var fold = range.startContainer.parentElement; fold !== main; fold = fold.parentElement) { if (fold.nodeName === 'DETAILS') { fold.open = true; } }
       var box = range.getBoundingClientRect();
       if (!box.height) { continue; } // of two forms of a listing, one is hidden
