@@ -298,7 +298,7 @@
           ['fairness', '/docs/fair.md'], ['pg_advisory_lock', '/docs/recipe.md'], ['setIfAbsent', '/docs/redisson.md'], ['CROSSSLOT', '/docs/go-redis.md'],
           ['GET_LOCK', '/docs/alternatives.md'], ['leader election', '/docs/alternatives.md'], ['distributed lock', '/docs/0-before.md'],
           ['redis lock not released', '/docs/1-bronze.md'], ['two processes got the lock', '/docs/glossary.md'], ['double booking', '/docs/transactions.md'],
-          ['redis', '/docs/go-redis.md'], ['spring', '/docs/redisson.md']]) {
+          ['redis', '/docs/go-redis.md'], ['node.js', '/docs/libraries.md'], ['Spring', '/docs/redisson.md']]) {
           search.value = words;
           search.dispatchEvent(new Event('input'));
           await until(() => found.querySelector('a'));
@@ -309,7 +309,7 @@
             wrong.push(words + ' is not marked');
           }
         }
-        if (!found.textContent.startsWith('“spring”: shown for java, redisson.')) { wrong.push('no word that was looked for: ' + found.textContent.slice(0, 60)); }
+        if (!found.textContent.startsWith('“Spring”: shown for java, redisson.')) { wrong.push('no word that was looked for: ' + found.textContent.slice(0, 60)); }
         search.value = 'redis';
         search.dispatchEvent(new Event('input'));
         if (all('mark', found).some(m => /redisson/i.test(m.textContent))) { wrong.push('redis marks Redisson'); }

@@ -445,14 +445,14 @@
     'retry backoff': 'polling attempt repeated', 'worker pod instance thread': 'client holder process', 'recursive nested': 'reentrant reentry',
     'split brain': 'partition', 'pubsub subscribe subscription': 'notify message wakes', 'sentinel replication': 'replica failover', 'persistence aof': 'restart disk', 'internet offline wifi': 'network',
     'performance speed slow latency throughput measure': 'benchmark costs fast', 'monitor metric observability prometheus': 'count alert log production',
-    'postgres postgresql mysql': 'mariadb sql database', 'js nodejs typescript': 'node javascript', 'golang': 'go', 'dotnet csharp': 'net', 'crossslot clusterdown': 'cluster', 'get_lock': 'mariadb', 'consul hazelcast': 'zookeeper etcd', 'celery django flask': 'python',
+    'postgres postgresql mysql': 'mariadb sql database', 'js': 'javascript', 'golang': 'go', 'dotnet csharp': 'net', 'crossslot clusterdown': 'cluster', 'get_lock': 'mariadb', 'consul hazelcast': 'zookeeper etcd', 'celery django flask': 'python',
     'election elect': 'zookeeper etcd timetable', 'sidekiq rails ruby': 'library languages', 'jedis lettuce setifabsent shedlock': 'java redisson', 'rwlock': 'readwrite', 'p50 p99 percentile': 'benchmark', 'cheat cheatsheet': 'handout', 'spring boot springboot kotlin': 'java redisson',
     'course lesson class classroom teach training student': 'workshop participants exercises', 'playground sandbox simulate': 'laboratory', 'tutorial beginner introduction basics': 'guarantee bronze'
   };
   // phrases are what readers type of several words, and what the pages call it.
   var phrases = [[/(not|never|\w+n.?t) (get |being )?(released?|unlocked|deleted|freed)/i, 'orphaned bronze'],
     [/(two|both|several|2) \w+ (got|get|hold|holds|have|has|acquired?|own) (the |a |one |same )*lock/i, 'two holders'],
-    [/double.?book\w*/i, 'stock sold twice'], [/^distributed locks?$/i, 'lock guarantee']];
+    [/\bnode\.?js\b|\btypescript\b/i, 'library node-redlock'], [/double.?book\w*/i, 'stock sold twice'], [/^distributed locks?$/i, 'lock guarantee']];
   var little = new Set(('a after an and are at be by can did do does else for from get happen happens has have how i if in is it me my no not ' +
     'of on or our should so that the there this to vs versus was we were what when where which who why will with would you your').split(' '));
   // later is what is for experts or names everything: other pages come before it, unless it is asked for.
@@ -671,7 +671,10 @@
     found.replaceChildren();
     if (!pages) { return ways('Type a word or a question, such as lock stuck, which library or cron. Or begin here:'); }
     if (!pages.length) { return ways('No page says anything of “' + search.value.trim() + '”. Try another word, or begin here:'); }
-    shown.forEach(function (s) { found.append('“' + s[0] + '”: shown for ' + s[1].slice(0, 3).join(', ') + '. '); });
+    shown.forEach(function (s) {
+      var at = search.value.toLowerCase().indexOf(s[0].toLowerCase()), typed = at < 0 ? s[0].replace('csharp', 'C#') : search.value.substr(at, s[0].length);
+      found.append('“' + typed + '”: shown for ' + s[1].slice(0, 3).join(', ') + '. ');
+    });
     if (guesses.length) {
       found.append.apply(found, guesses.map(function (g) {
         return 'Nothing has “' + g[0] + '”. ' + (g[1].length ? 'Closest: ' + g[1].slice(0, 3).join(', ') + '. ' : '');
