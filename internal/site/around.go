@@ -24,6 +24,7 @@ const (
 	beforePage    = "docs/0-before.md"
 	levelsPage    = "docs/levels.md"
 	exercisesPage = "docs/exercises/README.md"
+	glossaryPage  = "docs/glossary.md"
 )
 
 // group is a section of the front page, with the pages that it links.

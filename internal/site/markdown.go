@@ -105,8 +105,7 @@ func (d *Document) Blocks() []Block {
 		case *ast.CodeBlock:
 			blocks = append(blocks, Block{Text: lines(c, d.source)})
 		case *ast.CodeSpan:
-			blocks = append(blocks, Block{
-				Text: strings.Join(strings.Fields(content(c, d.source)), " ")})
+			blocks = append(blocks, Block{Text: strings.Join(strings.Fields(content(c, d.source)), " ")})
 		}
 	})
 	return blocks
@@ -154,11 +153,9 @@ func (fences) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		c := n.(*ast.FencedCodeBlock)
 		language := string(c.Language(source))
 		code := strings.TrimSuffix(lines(c, source), "\n")
-		switch language {
-		case "diff":
-			// The names of the two files come behind the language.
+		if language == "diff" { // the names of the two files come behind it
 			w.WriteString(panes(code, strings.Fields(string(c.Info.Value(source)))[1:]))
-		default:
+		} else {
 			fmt.Fprintf(w, "<pre class=\"code %s\"><code>%s</code></pre>\n", html.EscapeString(language),
 				strings.Join(highlight(language, code), "\n"))
 		}

@@ -102,6 +102,7 @@ func (s *Site) fill(p *page) error {
 	text := strings.ReplaceAll(string(content), "\r\n", "\n")
 	if path.Ext(p.File) == ".md" {
 		d := Parse(text)
+		sections := d.Sections(p.File == glossaryPage)
 		body, err := d.HTML()
 		body = s.players(body)
 		if err == nil && strings.Contains(body, laboratoryMark) {
@@ -111,11 +112,11 @@ func (s *Site) fill(p *page) error {
 		p.Laboratory = p.Laboratory || s.Program != nil && strings.Contains(body, triedMark)
 		p.Player = p.Laboratory || strings.Contains(body, `<div class="player"`)
 		p.Title, p.Body, p.Document = d.Title(), template.HTML(s.sized(p.File, body)), p.File != "docs/workshop.md"
-		for i, section := range d.Sections(false) {
+		for i, section := range sections {
 			if i == 0 {
 				p.About = excerpt(section.Text)
 			}
-			if section.Level == 2 && section.Anchor != "" {
+			if section.Level == 2 && !section.Term {
 				p.Contents = append(p.Contents, section)
 			}
 		}

@@ -13,10 +13,10 @@ import (
 // searchFile is the script with the texts that the site's search looks through.
 const searchFile = "assets/search.js"
 
-const glossaryPage = "docs/glossary.md"
-
 // navigation is a paragraph that only leads to other pages and to the code.
 var navigation = regexp.MustCompile(`^← |The code: |^Write the next rung`)
+
+var notLetters = regexp.MustCompile(`[^a-z]+`)
 
 // Section is a heading of a document with the text below it, for the search.
 type Section struct {
@@ -30,7 +30,7 @@ type Section struct {
 }
 
 // Sections are the document's sections in order, without navigation. In a glossary, so is
-// each paragraph that begins with a term.
+// each paragraph that begins with a term, whose anchor the document's HTML has from then on.
 func (d *Document) Sections(glossary bool) []Section {
 	sections, known := []Section{{}}, map[string]bool{}
 	for n := d.root.FirstChild(); n != nil; n = n.NextSibling() {
@@ -45,8 +45,9 @@ func (d *Document) Sections(glossary bool) []Section {
 			}
 		case *ast.Paragraph, *ast.List, *ast.Blockquote:
 			if term, is := n.FirstChild().(*ast.Emphasis); is && glossary {
-				sections = append(sections, Section{Level: 2, Term: true,
-					Title: strings.TrimSuffix(content(term, d.source), ".")})
+				title := strings.TrimSuffix(content(term, d.source), ".")
+				n.SetAttributeString("id", []byte(strings.Trim(notLetters.ReplaceAllString(strings.ToLower(title), "-"), "-")))
+				sections = append(sections, Section{Level: 2, Term: true, Title: title, Anchor: anchor(n)})
 				last = &sections[len(sections)-1]
 			}
 			if text := words(n, d.source); !navigation.MatchString(text) {

@@ -99,7 +99,8 @@
     { name: 'the head of the matrix stays in sight, and a scenario leads to what happens in it',
       pages: ['/docs/matrix.md'], sizes: desktop, check: async wrong => {
         scrollTo(0, 1500);
-        if (document.querySelector('main th').getBoundingClientRect().top !== 0) { wrong.push('no head'); }
+        const under = bottom(document.querySelector('header')) - document.querySelector('main th').getBoundingClientRect().top;
+        if (under < 0 || under > 2) { wrong.push('the head is ' + under + ' px under the head of the page'); }
         document.querySelector('main td a').click();
         await wait(100);
         if (!/^mutual_exclusion/.test(document.querySelector(':target')?.textContent)) { wrong.push(location.hash); }
@@ -292,17 +293,26 @@
           ['slow_get', '/docs/matrix.md'], ['level 9', '/docs/levels/diamond.json'], ['level', '/docs/levels.md'],
           ['reentrant', '/docs/reentrant.md'], ['cohort', '/docs/cohort.md'], ['lease', '/docs/glossary.md'],
           ['job locked forever', '/docs/cache.md'], ['two clients hold the lock', '/docs/glossary.md'],
-          ['measure my own lock', '/docs/any-language.md'], ['which lock should I use', '/docs/at-work.md'],
-          ['renewSource', '/docs/6-watchdog.md'], ['-swarm.worlds', '/docs/swarm.md'], ['SET NX PX', '/docs/3-gold.md']]) {
+          ['measure my own lock', '/docs/benchmark.md'], ['which lock should I use', '/docs/at-work.md'],
+          ['renewSource', '/docs/6-watchdog.md'], ['-swarm.worlds', '/docs/swarm.md'], ['SET NX PX', '/docs/3-gold.md'],
+          ['fairness', '/docs/fair.md'], ['pg_advisory_lock', '/docs/recipe.md'], ['setIfAbsent', '/docs/redisson.md'], ['CROSSSLOT', '/docs/go-redis.md'],
+          ['GET_LOCK', '/docs/alternatives.md'], ['leader election', '/docs/alternatives.md'], ['distributed lock', '/docs/0-before.md'],
+          ['redis lock not released', '/docs/1-bronze.md'], ['two processes got the lock', '/docs/glossary.md'], ['double booking', '/docs/transactions.md'],
+          ['redis', '/docs/go-redis.md'], ['node.js', '/docs/libraries.md'], ['Spring', '/docs/redisson.md']]) {
           search.value = words;
           search.dispatchEvent(new Event('input'));
           await until(() => found.querySelector('a'));
           const link = found.querySelector('a');
           if (link?.pathname !== first) { wrong.push(words + ' finds ' + link?.pathname); }
+          if (link?.href.split('#').length > 2) { wrong.push(link.href); }
           if (!found.querySelector('mark')) {
             wrong.push(words + ' is not marked');
           }
         }
+        if (!found.textContent.startsWith('“Spring”: shown for java, redisson.')) { wrong.push('no word that was looked for: ' + found.textContent.slice(0, 60)); }
+        search.value = 'redis';
+        search.dispatchEvent(new Event('input'));
+        if (all('mark', found).some(m => /redisson/i.test(m.textContent))) { wrong.push('redis marks Redisson'); }
         search.focus();
         key('ArrowDown', search);
         key('ArrowDown', document.activeElement);
@@ -312,11 +322,42 @@
         if (document.activeElement !== found.querySelector('a')) { wrong.push('Tab leads to ' + document.activeElement.outerHTML); }
         key('Escape', document.activeElement);
         if (!found.hidden || document.activeElement !== search) { wrong.push('Escape does not close it'); }
-        for (const nothing of ['', 'zzqqx']) {
+        for (const nothing of ['', 'zzqqx', 'docker']) {
           search.value = nothing;
           search.dispatchEvent(new Event('input'));
           const ways = all('a', found).map(a => a.textContent).join();
           if (ways !== 'Play,Climb,Decide,Teach,Glossary') { wrong.push(nothing + ' offers ' + ways); }
+        }
+      } },
+
+    { name: 'the search is in sight after scrolling, keeps the place, and leads to what is on the page itself',
+      pages: ['/docs/limits.md', '/docs/glossary.md', '/docs/at-work.md', '/docs/6-watchdog.md'], sizes: both, check: async wrong => {
+        const search = document.getElementById('search'), found = document.getElementById('found');
+        const low = () => bottom(document.querySelector('header'));
+        for (const [words, hash] of { limits: [['partitions', '#partitions']], glossary: [['thundering herd', '#thundering-herd'],
+          ['starvation', '#starvation'], ['fencing token', '#fencing-token']], 'at-work': [['python', '']],
+          '6-watchdog': [['renewSource', '']] }[location.pathname.slice(6, -3)]) {
+          for (const from of [0, document.body.scrollHeight / 3]) {
+            scrollTo(0, from);
+            await wait(50);
+            const place = scrollY;
+            key('/');
+            search.value = words;
+            search.dispatchEvent(new Event('input'));
+            await until(() => found.querySelector('li a'));
+            const here = all('li a', found).find(a => a.pathname === location.pathname);
+            key('ArrowDown', search);
+            if (scrollY !== place || low() < 40) { wrong.push(words + ': moved from ' + place + ' to ' + scrollY + ', or no search'); }
+            if (found.getBoundingClientRect().top < low() - 1) { wrong.push('the results lie over the field'); }
+            if (here === found.querySelector('li a')) { key('Enter', search); } else { here.querySelector('b').click(); }
+            await wait(100);
+            const [range] = CSS.highlights.get('found') || [], box = range?.getBoundingClientRect();
+            if (/\p{L}/u.test(range?.endContainer.data[range.endOffset] || '')) { wrong.push('it marks no whole words: ' + range); }
+            if (!found.hidden || search.value || !box || box.top < low() || box.top > innerHeight - 40 || !location.hash.startsWith(hash)) {
+              wrong.push(words + ' leads to ' + location.hash + ' at ' + scrollY + ': ' + range);
+            }
+            if (search.offsetWidth > 250) { wrong.push('the field stays large'); }
+          }
         }
       } },
 

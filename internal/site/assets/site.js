@@ -275,7 +275,7 @@
     if (e.key === 'd') { turn(); }
     if (e.key === 's' && toSlides && !query.has('slides')) { toSlides.click(); }
     if (e.key === 'h') { go('home'); }
-    if (e.key === '/') { search.focus(); e.preventDefault(); }
+    if (e.key === '/') { search.focus({ preventScroll: true }); e.preventDefault(); }
   });
 
   // The address keeps what a page has put there, such as a level and a moment.
@@ -354,9 +354,10 @@
   }
 
   // The list of pages is folded on a narrow screen.
-  var side = document.querySelector('.side details');
-  if (window.matchMedia('(max-width: 75rem)').matches) { side.open = false; }
+  var side = document.querySelector('.side details'), narrow = window.matchMedia('(max-width: 75rem)');
+  if (narrow.matches) { side.open = false; }
   side.parentElement.classList.add('ready');
+  side.addEventListener('click', function (e) { if (narrow.matches && e.target.closest('a')) { side.open = false; } }); // it may lie over the section
   // The address says which level is played.
   function level(hash) { return new URLSearchParams(hash.slice(1)).get('level'); }
   function marks() {
@@ -407,7 +408,7 @@
   enter();
 
   // The search looks through all sections. Its texts come when they are asked for.
-  var search = document.getElementById('search'), found = document.getElementById('found');
+  var search = document.getElementById('search'), found = document.getElementById('found'), head = document.querySelector('header');
   var script = document.querySelector('script[data-search]'), home = document.getElementById('home');
   var plain = /\.html$/.test(home.getAttribute('href')); // an export
   window.lockladder = Object.assign(window.lockladder || {}, { go: go, scrolls: scrolls }); // for slides.js
@@ -415,6 +416,7 @@
     found.hidden = !open;
     search.setAttribute('aria-expanded', open);
     search.nextElementSibling.textContent = open && search.value ? found.querySelectorAll('li').length + ' places found' : '';
+    found.style.top = head.getBoundingClientRect().bottom + 'px';
   }
   function load() {
     if (lockladder.pages || !search.value) { look(); } else { found.textContent = 'searching …'; opens(true); }
@@ -443,19 +445,25 @@
     'retry backoff': 'polling attempt repeated', 'worker pod instance thread': 'client holder process', 'recursive nested': 'reentrant reentry',
     'split brain': 'partition', 'pubsub subscribe subscription': 'notify message wakes', 'sentinel replication': 'replica failover', 'persistence aof': 'restart disk', 'internet offline wifi': 'network',
     'performance speed slow latency throughput measure': 'benchmark costs fast', 'monitor metric observability prometheus': 'count alert log production',
-    'postgres postgresql mysql': 'mariadb sql database', 'js nodejs typescript': 'node javascript', 'golang': 'go', 'dotnet csharp': 'net', 'rwlock': 'readwrite', 'p50 p99 percentile': 'benchmark', 'cheat cheatsheet': 'handout', 'spring boot springboot kotlin': 'java redisson',
+    'postgres postgresql mysql': 'mariadb sql database', 'js': 'javascript', 'golang': 'go', 'dotnet csharp': 'net', 'crossslot clusterdown': 'cluster', 'get_lock': 'mariadb', 'consul hazelcast': 'zookeeper etcd', 'celery django flask': 'python',
+    'election elect': 'zookeeper etcd timetable', 'sidekiq rails ruby': 'library languages', 'jedis lettuce setifabsent shedlock': 'java redisson', 'rwlock': 'readwrite', 'p50 p99 percentile': 'benchmark', 'cheat cheatsheet': 'handout', 'spring boot springboot kotlin': 'java redisson',
     'course lesson class classroom teach training student': 'workshop participants exercises', 'playground sandbox simulate': 'laboratory', 'tutorial beginner introduction basics': 'guarantee bronze'
   };
+  // phrases are what readers type of several words, and what the pages call it.
+  var phrases = [[/(not|never|\w+n.?t) (get |being )?(released?|unlocked|deleted|freed)/i, 'orphaned bronze'],
+    [/(two|both|several|2) \w+ (got|get|hold|holds|have|has|acquired?|own) (the |a |one |same )*lock/i, 'two holders'],
+    [/\bnode\.?js\b|\btypescript\b/i, 'library node-redlock'], [/double.?book\w*/i, 'stock sold twice'], [/^distributed locks?$/i, 'lock guarantee']];
   var little = new Set(('a after an and are at be by can did do does else for from get happen happens has have how i if in is it me my no not ' +
     'of on or our should so that the there this to vs versus was we were what when where which who why will with would you your').split(' '));
   // later is what is for experts or names everything: other pages come before it, unless it is asked for.
   var later = /exercises|matrix|sources|challenges|alternatives|libraries|redisson|explorer|swarm|soak|language|workshop|import|cohort|handout|levels\/|reference|what comes next/;
-  var sections, guesses = [], vocabulary = new Map(); // the pages' words, and their stems
+  var sections, guesses = [], shown = [], vocabulary = new Map(); // the pages' words, and their stems
   function tokens(text) { return text.toLowerCase().replace('c#', 'csharp').match(/[\p{L}\p{N}_]+/gu) || []; }
   // stem is a word without its ending: expiry finds expired.
-  function stem(w) { return w.replace(/(?<=^.{3,})(?<![isu])s$/, '').replace(/^(.{4,}?)(ation|ing|ied|ed|er|ie|al|e|y)$/, '$1'); }
-  // typo is whether one letter of a word is wrong, missing, too much, or swapped with the next.
+  function stem(w) { return w.replace(/(?<=^.{3,})(?<![isu])s$/, '').replace(/^(.{4,}?)(ation|ness|ing|ied|ed|er|ie|al|e|y)$/, '$1'); }
+  // typo is whether one letter of a word is wrong, missing, too much, or swapped with the next. Short words only look alike.
   function typo(a, b) {
+    if (a.length < 5 || b.length < 5) { return false; }
     for (var i = 0; i < a.length && a[i] === b[i];) { i++; }
     var x = a.slice(i), y = b.slice(i);
     return i && ([y, y.slice(1)].includes(x.slice(1)) || x === y.slice(1) || x === y[1] + y[0] + y.slice(2));
@@ -485,14 +493,20 @@
     var s = stem(w), some = new Map(), like = new Set(Object.keys(alike).flatMap(function (typed) {
       return typed.split(' ').map(stem).includes(s) ? tokens(alike[typed]).map(stem) : [];
     }));
+    // A word that the pages have as it is counts more than others of its stem, and much more than those that begin like it.
+    var known = vocabulary.has(w), start = w.replace(/[^_]*$/, '');
     vocabulary.forEach(function (its, t) {
-      var sure = t === w ? 1 : its === s || t === before + w || t === w + after ? 0.95 :
-        t.startsWith(w) ? 0.4 + 0.4 * w.length / t.length : like.has(its) ? 0.65 : 0;
+      var sure = t === w ? 1 : t === w + 's' || t + 's' === w || t === before + w || t === w + after ? 0.95 : its === s ? known ? 0.88 : 0.95 :
+        like.has(its) ? 0.65 : t.startsWith(w) ? (0.4 + 0.4 * w.length / t.length) * (known ? 0.5 : 1) : 0;
       if (sure) { some.set(t, sure); }
     });
-    if (!some.size && w.length > 2) {
+    var all = Array.from(some.keys());
+    if (like.size && all.length && all.every(function (t) { return some.get(t) === 0.65; })) {
+      shown.push([w, Array.from(like).flatMap(function (l) { return all.find(function (t) { return vocabulary.get(t) === l; }) || []; })]);
+    }
+    if (!all.length && w.length > 2) {
       vocabulary.forEach(function (its, t) {
-        if (t.includes(w) || w.length > 3 && (typo(w, t) || typo(s, its))) { some.set(t, 0.5); }
+        if (t.split('_').includes(w) || w.length > 4 && t.includes(w) || typo(w, t) || typo(s, its) || start && t.startsWith(start)) { some.set(t, 0.5); }
       });
       guesses.push([w, Array.from(some.keys())]);
     }
@@ -502,8 +516,10 @@
   // find are the pages that fit best, each as its best sections, with the part of them that has most of the words.
   function find(text) {
     sections = sections || lockladder.pages.slice(1).flatMap(divided); // the front page is a list of links
-    var all = tokens(text), big = all.filter(function (w) { return (w[1] || w >= '0' && w <= '9') && !little.has(w); });
     guesses = [];
+    shown = [];
+    phrases.forEach(function (p) { text = text.replace(p[0], function (typed) { shown.push([typed, [p[1]]]); return p[1]; }); });
+    var all = tokens(text), big = all.filter(function (w) { return (w[1] || w >= '0' && w <= '9') && !little.has(w); });
     var words = big.length ? big : all, pages = new Map(), pairs = words.slice(1).map(function (w, i) { return ' ' + words[i] + ' ' + w + ' '; });
     var fits = words.map(function (w, i) { return meant(w, words[i - 1], words[i + 1]); });
     function sum(values) { return values.reduce(function (all, v, i) { return all + v * rare[i]; }, 0); }
@@ -543,6 +559,7 @@
       } else if (hit.section.term && length > 1 && title.every(function (t) { return fits.some(function (fit) { return fit.get(t) > 0.8; }); })) {
         hit.score += 3 * sum(heading); // a term of several words that is a part of what is typed
       }
+      if (hit.part.code || hit.part.text.includes('\n') && hit.part.text.length < 120) { hit.score *= 0.6; } // a sentence says more
       hit.score *= Math.pow(sum(seen) / whole / 2, 1.5) * (/^docs\/\d-/.test(hit.page.file) ? 1.35 : 1);
       if (hit.section.term && /^.{0,100}See .{3,20}\.$/.test(hit.section.text.replace(/\n/g, ' '))) { hit.score *= 0.5; }
       if (kind && !(kind[0] === 'matrix' && /_/.test(text)) && !fits.some(function (fit) { return fit.get(kind[0]) > 0.6; })) {
@@ -568,8 +585,10 @@
     });
     return Array.from(pages.values());
   }
-  // has is whether a text has a word that was found.
-  function has(text, hit) { return tokens(text).some(function (t) { return hit.fits.some(function (fit) { return fit.has(t); }); }); }
+  // has is whether a text has a word that was found: one that only begins like it, if no other was.
+  function has(text, hit) {
+    return tokens(text).some(function (t) { return hit.fits.some(function (fit, i) { return fit.get(t) > (hit.any[i] > 0.6 ? 0.6 : 0); }); });
+  }
   function marked(text, hit) {
     return text.split(/([\p{L}\p{N}_]+)/u).map(function (word, i) {
       return i % 2 && has(word, hit) ? Object.assign(document.createElement('mark'), { textContent: word }) : word;
@@ -585,18 +604,54 @@
   // place is where a hit is on its page, also in a fold: a row is found by its word, a line of code as it is, and a sentence
   // by its first words.
   function place(hit) {
+    if (/#/.test(hit.page.file)) { return ''; } // a level
     var row = hit.part.text.includes('\n') && hit.part.text.split(/\s/).find(function (t) { return has(t, hit); });
     var text = hit.section.term ? hit.section.title : (hit.part.code ? hit.part.text : row || hit.part.text.split(' ').slice(0, 5).join(' ')).replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '');
     return (hit.section.anchor || '') + (text && ':~:text=' + encodeURIComponent(text).replace(/-/g, '%2D'));
+  }
+  // jump shows what was found on this page, where a text fragment would also find the list of pages.
+  function jump(hit) {
+    var from = document.getElementById(hit.section.anchor) || main, walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+    var nodes = [], ends = [], text = '', words = hit.section.term ? tokens(hit.section.title) : hit.part.words, m, range = new Range();
+    for (walker.currentNode = from; walker.nextNode();) {
+      nodes.push(walker.currentNode);
+      ends.push((text += walker.currentNode.data).length);
+    }
+    function edge(at, after) {
+      var n = ends.findIndex(function (end) { return end > at; });
+      return [nodes[n], at - ends[n] + nodes[n].length + after];
+    }
+    from.scrollIntoView();
+    for (var all = new RegExp(words.join('[^\\p{L}\\p{N}_]*'), 'giu'); words.length && (m = all.exec(text));) {
+      range.setStart.apply(range, edge(m.index, 0));
+      range.setEnd.apply(range, edge(m.index + m[0].length - 1, 1));
+      for (var fold = range.startContainer.parentElement; fold !== main; fold = fold.parentElement) { if (fold.nodeName === 'DETAILS') { fold.open = true; } }
+      var box = range.getBoundingClientRect();
+      if (!box.height) { continue; } // of two forms of a listing, one is hidden
+      if (box.top < 60 || box.bottom > innerHeight * 0.8) { window.scrollBy(0, box.top - innerHeight / 3); }
+      if (window.Highlight) { CSS.highlights.set('found', new Highlight(range)); }
+      return;
+    }
   }
   function item(hit, below) {
     var li = document.createElement('li'), title = hit.section.title;
     var a = Object.assign(document.createElement('a'), { href: address(hit.page, place(hit)) });
     li.className = below ? 'below' : '';
-    a.append.apply(a, marked(below ? title : hit.page.title + (hit.section.level > 1 ? ' › ' + title : ''), hit));
-    var text = document.createElement(hit.part.code ? 'code' : 'span');
+    var name = document.createElement('b'), text = document.createElement(hit.part.code ? 'code' : 'span');
+    name.append.apply(name, marked(below ? title : hit.page.title + (hit.section.level > 1 ? ' › ' + title : ''), hit));
     text.append.apply(text, marked(excerpt(hit), hit));
-    li.append(a, ' ', text);
+    a.append(name, ' ', text);
+    li.append(a);
+    a.addEventListener('click', function (e) {
+      if (e.ctrlKey || e.metaKey || e.shiftKey) { return; } // they open it elsewhere
+      opens(false);
+      search.value = '';
+      if (a.pathname !== location.pathname || /#/.test(hit.page.file) || query.has('slides')) { return; }
+      e.preventDefault();
+      search.blur();
+      history.pushState(null, '', a.href.split(/#?:~:/)[0]);
+      jump(hit);
+    });
     return li;
   }
   // ways are where to begin: the first groups of pages, and the glossary.
@@ -615,7 +670,11 @@
     var pages = search.value.trim() && find(search.value), ul = document.createElement('ul');
     found.replaceChildren();
     if (!pages) { return ways('Type a word or a question, such as lock stuck, which library or cron. Or begin here:'); }
-    if (!pages.length) { return ways('Nothing is found. Try another word, or begin here:'); }
+    if (!pages.length) { return ways('No page says anything of “' + search.value.trim() + '”. Try another word, or begin here:'); }
+    shown.forEach(function (s) {
+      var at = search.value.toLowerCase().indexOf(s[0].toLowerCase()), typed = at < 0 ? s[0].replace('csharp', 'C#') : search.value.substr(at, s[0].length);
+      found.append('“' + typed + '”: shown for ' + s[1].slice(0, 3).join(', ') + '. ');
+    });
     if (guesses.length) {
       found.append.apply(found, guesses.map(function (g) {
         return 'Nothing has “' + g[0] + '”. ' + (g[1].length ? 'Closest: ' + g[1].slice(0, 3).join(', ') + '. ' : '');
@@ -632,7 +691,7 @@
   });
   search.addEventListener('keydown', function (e) {
     var first = found.querySelector('li a');
-    if (e.key === 'Enter' && first) { location.href = first.href; }
+    if (e.key === 'Enter' && first) { first.click(); }
   });
   // The arrow keys and Tab go through the results, and Tab then on. Escape closes them, and then clears the search.
   [search, found].forEach(function (box) {
@@ -640,16 +699,23 @@
       var tab = e.key === 'Tab' && search.value, stops = [search].concat(Array.from(found.querySelectorAll('a')), tab ? document.querySelector('.search ~ *') : []);
       var on = tab ? e.shiftKey ? -1 : 1 : { ArrowDown: 1, ArrowUp: -1 }[e.key];
       var next = on && !found.hidden && stops[stops.indexOf(document.activeElement) + on];
-      if (next) { next.focus(); e.preventDefault(); }
+      if (next) { next.focus(); }
+      if (next || on && !tab) { e.preventDefault(); } // the page stays where it is
       if (e.key === 'ArrowDown' && found.hidden) { load(); }
       if (e.key === 'Escape' && found.hidden) { search.value = ''; search.blur(); }
-      if (e.key === 'Escape' && !found.hidden) { search.focus(); opens(false); }
+      if (e.key === 'Escape' && !found.hidden) { search.focus({ preventScroll: true }); opens(false); }
       e.stopPropagation();
     });
     box.addEventListener('focusout', function (e) {
       if (e.relatedTarget && e.relatedTarget !== search && !found.contains(e.relatedTarget)) { opens(false); }
     });
   });
+  // Where a run or a level needs the screen, the head of the page comes when a reader scrolls up.
+  var finger = 0;
+  function upward(by) { if (Math.abs(by) > 4) { root.toggleAttribute('data-up', by < 0); } }
+  document.addEventListener('wheel', function (e) { upward(e.deltaY); }, { passive: true });
+  document.addEventListener('touchstart', function (e) { finger = e.touches[0].clientY; }, { passive: true });
+  document.addEventListener('touchmove', function (e) { upward(finger - (finger = e.touches[0].clientY)); }, { passive: true });
   // A matrix can be read one lock at a time: what breaks it.
   document.querySelectorAll('main > table').forEach(function (table) {
     var head = Array.from(table.rows[0].cells);
