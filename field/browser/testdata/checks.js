@@ -191,9 +191,28 @@
             await wait(60); // it has hidden the others
             if (!e.open && !(e.dataset.at > 0)) { wrong.push('Page Down neither answers nor plays'); }
           }
-          const at = slide.querySelector('.player [type=range]');
-          if (at && (key('PageDown'), at.value !== at.max || !at.offsetWidth)) { wrong.push('Page Down does not show the end'); }
+          const at = slide.querySelector('.player [type=range]'), asked = () => slide.querySelector('.question.asked')?.offsetWidth > 0;
+          const playing = () => /pause/.test(slide.querySelector('[aria-label="play or pause"]').textContent);
+          if (!at) { continue; }
+          key('PageDown');
+          if (!asked() || playing()) { wrong.push('Page Down passes by the question'); }
+          key('PageDown');
+          const next = at.value;
+          if (asked() || !playing()) { wrong.push('Page Down does not play on'); }
+          key('PageUp');
+          if (Number(at.value) !== next - 1 || playing()) { wrong.push('Page Up does not go a step back'); }
+          for (const leave of ['.', 'ArrowRight']) {
+            key('PageDown');
+            key(leave);
+            if (playing()) { wrong.push('the run goes on unseen after ' + leave); }
+            key(leave === '.' ? '.' : 'ArrowLeft');
+          }
+          key('PageDown');
+          key('PageDown');
+          if (at.value !== at.max || !at.offsetWidth) { wrong.push('Page Down does not show the end'); }
         }
+        const told = slides.findIndex(s => s.querySelector('.picture > img[alt*="✗"]'));
+        if (told >= 0 && told < slides.findIndex(s => s.querySelector('.player'))) { wrong.push(`slide ${told + 1} tells how the run ends`); }
       } },
 
     { name: 'slides lead on, back and out, keep their place in another size, and divide code', pages: ['/docs/3-gold.md'],
@@ -264,8 +283,7 @@
         const row = () => lanes.querySelector('.cursor').getBoundingClientRect();
         lanes.lastChild.dispatchEvent(new MouseEvent('click', { bubbles: true, clientY: row().bottom + 2.5 * row().height }));
         if (player.dataset.at !== '1') { wrong.push('a click shows row ' + player.dataset.at); }
-        key('PageDown');
-        key('PageDown');
+        for (let keys = 0; keys < 4 && Number(player.querySelector('[type=range]').value) < player.querySelector('[type=range]').max; keys++) { key('PageDown'); }
         await wait(100);
         if (!/✗/.test(player.innerText) || row().bottom > bottom(lanes) || row().top < lanes.getBoundingClientRect().top) {
           wrong.push(`the verdict at ${row().bottom} is cut at ${bottom(lanes)}`);

@@ -924,6 +924,12 @@
       player.tick();
     }, 900 * Number(this.speed.value));
   };
+  // skip goes to where playing stops: before the break, if that is asked, or at the end.
+  Player.prototype.skip = function () {
+    var rows = this.main.rows, broken = this.main.run.data.broken, row = rows[this.main.rowOf[broken] - 1];
+    this.stop();
+    this.go(!this.answered && row && row.to === broken - 1 && row.to > this.at() ? row.to : this.last());
+  };
   Player.prototype.stop = function () {
     clearTimeout(this.timer);
     this.timer = null;
@@ -972,5 +978,6 @@
     players.forEach(function (p) { if (hash.has(p.key)) { p.read(hash); } });
     reveal();
   });
+  lockladder.players = players;
   document.documentElement.dataset.players = String(players.length);
 })();

@@ -39,15 +39,15 @@
   function columns(img) {
     return fetch(img.src).then(function (got) { return got.text(); }).then(function (text) {
       var high = Number(/height="(\d+)/.exec(text)[1]), low = Number(/\dV([\d.]+)/.exec(text)[1]);
-      var legend = Number(/cy="(\d+)/.exec(text)[1]), next = Array.from(text.matchAll(/y="([\d.]+)" dy="-20"/g))[1][1] - 41;
+      var legend = Number(/cy="(\d+)/.exec(text)[1]), next = Array.from(text.matchAll(/y="([\d.]+)" dy="-20"/g))[1][1] - 36; // above its label
       var left = next - legend + 13;
       function part(x, y, from, to, wide, high) { // of the picture, at a place, with room for larger letters on its left
         return ['<svg x="', x, '" y="', y, '" width="', wide || 632, '" height="', high || to - from, '" viewBox="', wide ? 4 : -36, ' ', from, ' ', wide ? 592 : 632, ' ',
           to - from, '">', text.slice(text.indexOf('<style'))].join('');
       }
-      img.insertAdjacentHTML('beforebegin', '<svg class="chart" viewBox="0 0 1264 ' + Math.max(left + high - low + 5, 85 + low - next) + '">' +
+      img.insertAdjacentHTML('beforebegin', '<svg class="chart" viewBox="0 0 1264 ' + Math.max(left + high - low + 5, 92 + low - next) + '">' +
         part(0, 0, legend - 10, legend + 12, 850, 32) + part(0, 32, legend + 12, next) + part(0, left + 7, low, low + 44) + part(0, left + 51, low + 46, high) +
-        part(632, 41, next, low + 44) + '</svg>');
+        part(632, 48, next, low + 44) + '</svg>');
       img.alt += Array.from(text.matchAll(/>([†‡] [^<]+)/g), function (note) { return '. ' + note[1]; }).join('');
     }).catch(function () {}); // a page from a disk can't read it
   }
@@ -56,6 +56,8 @@
   // A picture, a run or a level fills its slide, with a sentence at most. The last slide leads on.
   function split() {
     Array.from(main.children).forEach(function (block, i) { block.dataset.block = i; });
+    var ends = main.querySelector('.player + details'); // a failure's picture gives away how its run ends
+    if (ends) { ends.after.apply(ends, Array.from(main.querySelectorAll('p:has(> img[src^="life/"][alt*="✗"])'))); }
     var all = document.createElement('section'), units = [], title = null, heads = new Map();
     all.append.apply(all, main.children);
     main.replaceChildren(all);
@@ -310,6 +312,7 @@
     if (next < 0) { return lockladder.go('previous', '?slides=last'); }
     if (next >= slides.length) { return lockladder.go('next', '?slides'); }
     slides.forEach(function (section, i) { section.hidden = i !== next; });
+    pauses();
     shown = next;
     document.activeElement.blur(); // the keys are the slides'
     root.removeAttribute('data-black');
@@ -349,13 +352,21 @@
       resized = setTimeout(function () { location.replace('?slides&block=' + slides[shown].querySelector('[data-block]').dataset.block + location.hash); }, 300);
     });
   }
-  // reveals answers the next question of a slide, or plays its run and then shows its end, before a clicker turns it.
-  function reveals(slide) {
-    var next = Array.from(slide.querySelectorAll(':scope > :is(details:not([open]), .player)')).find(function (e) {
-      var at = e.querySelector('[type=range]');
-      return e.matches('.player') ? at.value !== at.max : !('seen' in e.dataset) && /\?\s*$/.test(e.firstElementChild.textContent);
+  // run is a slide's player, and pauses stops it.
+  function run(slide) { return (lockladder.players || []).find(function (player) { return slide.contains(player.element); }); }
+  function pauses() { (lockladder.players || []).forEach(function (player) { player.stop(); }); }
+  // reveals answers the next question of a slide, or plays its run and while it plays skips to where it stops, before
+  // a clicker turns it. Back, it goes a step back in a run.
+  function reveals(slide, on) {
+    var player = run(slide), next = Array.from(slide.querySelectorAll(':scope > :is(details:not([open]), .player)')).find(function (e) {
+      return e.matches('.player') ? player.at() !== player.last() : !('seen' in e.dataset) && /\?\s*$/.test(e.firstElementChild.textContent);
     });
-    if (next) { next.querySelector(':scope > summary, [aria-label="' + ('seen' in next.dataset ? 'to the end' : 'play or pause') + '"]').click(); }
+    if (on < 0) {
+      var back = player && (player.timer || player.at() > 0 && player.at() !== player.last());
+      if (back) { player.step(-1); }
+      return back;
+    }
+    if (next && next.matches('.player')) { player[player.timer ? 'skip' : 'toggle'](); } else if (next) { next.firstElementChild.click(); }
     return next && !(next.dataset.seen = '');
   }
   // leave shows the whole page, at what the slide shows. From there site.js leads back to the slide.
@@ -380,13 +391,13 @@
   document.addEventListener('keydown', function (e) { // after site.js
     if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || !keys.checked || !slides) { return; }
     var target = e.target.tagName ? e.target : document.body, on = { PageDown: 1, PageUp: -1 }[e.key]; // a clicker sends these
-    var reads = on && (scrolls(slides[shown], on) || on > 0 && reveals(slides[shown]));
+    var reads = on && (scrolls(slides[shown], on) || reveals(slides[shown], on));
     if (e.key === 'Escape') { leave(); }
     if (!on && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) { return; }
     if (!lockladder.scrolls(target)) { on = on || { ArrowRight: 1, ArrowLeft: -1, Home: -shown, End: slides.length - 1 - shown }[e.key]; }
     if (e.key === ' ' && !/^(BUTTON|A|SUMMARY)$/.test(target.tagName)) { on = e.shiftKey ? -1 : 1; }
     if (on) { e.preventDefault(); if (!reads) { show(shown + on); } }
-    if (e.key === '.' || e.key === 'b') { root.toggleAttribute('data-black'); }
+    if (e.key === '.' || e.key === 'b') { pauses(); root.toggleAttribute('data-black'); }
   });
   window.addEventListener('load', function () { // a player is drawn where it can be measured
     var charts = main.querySelectorAll('img[src*="benchmark-"]');
