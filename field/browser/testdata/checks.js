@@ -154,9 +154,11 @@
             if (/^\s+\S/.test(first) && !e.dataset.again) { wrong.push(`slide ${n + 1} doesn't say what it continues: ${first}`); }
           });
           const low = Math.max(...all(':scope > *', slides[n]).filter(seen).map(bottom)) / count.getBoundingClientRect().top;
-          if (low < 0.3 && n) { wrong.push(`slide ${n + 1} is nearly empty: ${low}`); }
+          if (low < 0.3 && n && !slides[n].querySelector(':scope > details')) { // a question may stand alone
+            wrong.push(`slide ${n + 1} is nearly empty: ${low}`);
+          }
           const small = all('p, li, td, pre, .pane code', slides[n]).find(e => e.offsetParent && e.textContent.trim() &&
-            parseFloat(getComputedStyle(e).fontSize) * e.currentCSSZoom < (e.closest('pre, .pane') ? 0.022 : 0.03) * innerHeight - 0.1 &&
+            parseFloat(getComputedStyle(e).fontSize) * e.currentCSSZoom < (e.closest('.pane') ? 0.022 : e.closest('pre') ? 0.029 : 0.03) * innerHeight - 0.1 &&
             !e.closest('.player p, details'));
           if (small) { wrong.push(`slide ${n + 1} has small letters: ${small.textContent}`); }
           if (slides[n].innerText.split(/\s+/).length < 14 && !slides[n].querySelector('img, pre, table')) {
