@@ -77,14 +77,14 @@ func comments(text, mark string) []string {
 	return lines
 }
 
-// commands shows what is typed, and the line of a timeline where it broke.
+// commands shows what is typed, and the lines of a timeline where it broke.
 func commands(text string) []string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		switch {
 		case strings.HasPrefix(line, "$ "):
 			lines[i] = span("typed", line)
-		case strings.HasPrefix(strings.TrimSpace(line), "^^^"):
+		case strings.HasPrefix(strings.TrimSpace(line), "^^^"), i > 0 && strings.Contains(lines[i-1], `"broken"`) && strings.HasPrefix(line, "             "):
 			lines[i] = span("broken", line)
 		default:
 			lines[i] = html.EscapeString(line)

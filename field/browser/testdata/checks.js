@@ -155,9 +155,11 @@
             if (/^\s+\S/.test(first) && !e.dataset.again) { wrong.push(`slide ${n + 1} doesn't say what it continues: ${first}`); }
           });
           const low = Math.max(...all(':scope > *', slides[n]).filter(seen).map(bottom)) / count.getBoundingClientRect().top;
-          if (low < 0.3 && n) { wrong.push(`slide ${n + 1} is nearly empty: ${low}`); }
+          if (low < 0.3 && n && !slides[n].querySelector(':scope > details')) { // a question may stand alone
+            wrong.push(`slide ${n + 1} is nearly empty: ${low}`);
+          }
           const small = all('p, li, td, pre, .pane code', slides[n]).find(e => e.offsetParent && e.textContent.trim() &&
-            parseFloat(getComputedStyle(e).fontSize) * e.currentCSSZoom < (e.closest('pre, .pane') ? 0.022 : 0.03) * innerHeight - 0.1 &&
+            parseFloat(getComputedStyle(e).fontSize) * e.currentCSSZoom < (e.closest('.pane') ? 0.022 : e.closest('pre') ? 0.029 : 0.03) * innerHeight - 0.1 &&
             !e.closest('.player p, details'));
           if (small) { wrong.push(`slide ${n + 1} has small letters: ${small.textContent}`); }
           if (slides[n].innerText.split(/\s+/).length < 14 && !slides[n].querySelector('img, pre, table')) {
@@ -192,9 +194,28 @@
             await wait(60); // it has hidden the others
             if (!e.open && !(e.dataset.at > 0)) { wrong.push('Page Down neither answers nor plays'); }
           }
-          const at = slide.querySelector('.player [type=range]');
-          if (at && (key('PageDown'), at.value !== at.max || !at.offsetWidth)) { wrong.push('Page Down does not show the end'); }
+          const at = slide.querySelector('.player [type=range]'), asked = () => slide.querySelector('.question.asked')?.offsetWidth > 0;
+          const playing = () => /pause/.test(slide.querySelector('[aria-label="play or pause"]').textContent);
+          if (!at) { continue; }
+          key('PageDown');
+          if (!asked() || playing()) { wrong.push('Page Down passes by the question'); }
+          key('PageDown');
+          const next = at.value;
+          if (asked() || !playing()) { wrong.push('Page Down does not play on'); }
+          key('PageUp');
+          if (Number(at.value) !== next - 1 || playing()) { wrong.push('Page Up does not go a step back'); }
+          for (const leave of ['.', 'ArrowRight']) {
+            key('PageDown');
+            key(leave);
+            if (playing()) { wrong.push('the run goes on unseen after ' + leave); }
+            key(leave === '.' ? '.' : 'ArrowLeft');
+          }
+          key('PageDown');
+          key('PageDown');
+          if (at.value !== at.max || !at.offsetWidth) { wrong.push('Page Down does not show the end'); }
         }
+        const told = slides.findIndex(s => s.querySelector('.picture > img[alt*="✗"]'));
+        if (told >= 0 && told < slides.findIndex(s => s.querySelector('.player'))) { wrong.push(`slide ${told + 1} tells how the run ends`); }
       } },
 
     { name: 'slides lead on, back and out, keep their place in another size, and divide code', pages: ['/docs/3-gold.md'],
@@ -265,8 +286,7 @@
         const row = () => lanes.querySelector('.cursor').getBoundingClientRect();
         lanes.lastChild.dispatchEvent(new MouseEvent('click', { bubbles: true, clientY: row().bottom + 2.5 * row().height }));
         if (player.dataset.at !== '1') { wrong.push('a click shows row ' + player.dataset.at); }
-        key('PageDown');
-        key('PageDown');
+        for (let keys = 0; keys < 4 && Number(player.querySelector('[type=range]').value) < player.querySelector('[type=range]').max; keys++) { key('PageDown'); }
         await wait(100);
         if (!/✗/.test(player.innerText) || row().bottom > bottom(lanes) || row().top < lanes.getBoundingClientRect().top) {
           wrong.push(`the verdict at ${row().bottom} is cut at ${bottom(lanes)}`);

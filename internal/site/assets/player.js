@@ -562,12 +562,13 @@
     this.state(this.run.entries[i]);
     this.mark(i);
   };
-  // sight scrolls to the row that is shown.
+  // sight scrolls to the row that is shown, below a whole one.
   View.prototype.sight = function () {
-    var y = this.y(this.rowOf[this.at]) * this.scale, tall = ROW * this.scale;
-    var top = y + this.below * this.scale - this.lanes.clientHeight + 2 * tall;
+    var y = this.y(this.rowOf[this.at]) * this.scale, tall = ROW * this.scale, first = this.y(0) * this.scale - tall / 2;
+    var top = y + this.below * this.scale - this.lanes.clientHeight + 1.3 * tall;
     if (this.lanes.scrollTop < top || this.lanes.scrollTop > y - 2 * tall) {
-      this.lanes.scrollTop = Math.max(0, top, y - this.lanes.clientHeight * 0.6);
+      var most = Math.min(y - this.lanes.clientHeight * 0.6, this.lanes.scrollHeight - this.lanes.clientHeight);
+      this.lanes.scrollTop = Math.max(0, Math.ceil((top - first) / tall), Math.floor((most - first) / tall)) * tall + first;
     }
   };
   View.prototype.state = function (e) {
@@ -924,6 +925,12 @@
       player.tick();
     }, 900 * Number(this.speed.value));
   };
+  // skip goes to where playing stops: before the break, if that is asked, or at the end.
+  Player.prototype.skip = function () {
+    var rows = this.main.rows, broken = this.main.run.data.broken, row = rows[this.main.rowOf[broken] - 1];
+    this.stop();
+    this.go(!this.answered && row && row.to === broken - 1 && row.to > this.at() ? row.to : this.last());
+  };
   Player.prototype.stop = function () {
     clearTimeout(this.timer);
     this.timer = null;
@@ -972,5 +979,6 @@
     players.forEach(function (p) { if (hash.has(p.key)) { p.read(hash); } });
     reveal();
   });
+  lockladder.players = players;
   document.documentElement.dataset.players = String(players.length);
 })();

@@ -736,7 +736,7 @@
     table.before(label);
   });
   if (query.has('poster')) { texts(function () { poster(query.get('poster')); }); }
-  if (query.has('slides')) {
+  if (query.has('slides') && toSlides) {
     var more = document.createElement('script');
     more.src = script.src.replace('site.js', 'slides.js');
     document.head.append(more);

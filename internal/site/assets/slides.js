@@ -6,10 +6,11 @@
   var query = new URLSearchParams(location.search);
   var slides, shown = 0, bar, count, room, gap, resized;
   var BIG = '.copied, pre, table, .player, .game, .picture'; // what isn't text
-  var GROWS = [1.65, 1.3, 1], MOST = 1.35; // sizes of code, and how many times as many lines fit in the smallest
+  var GROWS = [1.65, 1.3, 1.22], MOST = 1.06; // sizes of code, and how many times as many lines fit in the smallest
   var LONG = 76, BEFORE = 'previousElementSibling', AFTER = 'nextElementSibling'; // words of running text
 
   function words(block) { return block.textContent.trim().split(/\s+/).length; }
+  function colon(block) { return /:\s*$/.test(block.textContent); }
   function wide(block) { return block.scrollWidth > block.clientWidth + 1; }
   // cheapest divides n things into the parts that cost least, and returns where they begin.
   function cheapest(n, cost) {
@@ -39,15 +40,15 @@
   function columns(img) {
     return fetch(img.src).then(function (got) { return got.text(); }).then(function (text) {
       var high = Number(/height="(\d+)/.exec(text)[1]), low = Number(/\dV([\d.]+)/.exec(text)[1]);
-      var legend = Number(/cy="(\d+)/.exec(text)[1]), next = Array.from(text.matchAll(/y="([\d.]+)" dy="-20"/g))[1][1] - 41;
+      var legend = Number(/cy="(\d+)/.exec(text)[1]), next = Array.from(text.matchAll(/y="([\d.]+)" dy="-20"/g))[1][1] - 36; // above its label
       var left = next - legend + 13;
       function part(x, y, from, to, wide, high) { // of the picture, at a place, with room for larger letters on its left
         return ['<svg x="', x, '" y="', y, '" width="', wide || 632, '" height="', high || to - from, '" viewBox="', wide ? 4 : -36, ' ', from, ' ', wide ? 592 : 632, ' ',
           to - from, '">', text.slice(text.indexOf('<style'))].join('');
       }
-      img.insertAdjacentHTML('beforebegin', '<svg class="chart" viewBox="0 0 1264 ' + Math.max(left + high - low + 5, 85 + low - next) + '">' +
+      img.insertAdjacentHTML('beforebegin', '<svg class="chart" viewBox="0 0 1264 ' + Math.max(left + high - low + 5, 92 + low - next) + '">' +
         part(0, 0, legend - 10, legend + 12, 850, 32) + part(0, 32, legend + 12, next) + part(0, left + 7, low, low + 44) + part(0, left + 51, low + 46, high) +
-        part(632, 41, next, low + 44) + '</svg>');
+        part(632, 48, next, low + 44) + '</svg>');
       img.alt += Array.from(text.matchAll(/>([†‡] [^<]+)/g), function (note) { return '. ' + note[1]; }).join('');
     }).catch(function () {}); // a page from a disk can't read it
   }
@@ -56,6 +57,8 @@
   // A picture, a run or a level fills its slide, with a sentence at most. The last slide leads on.
   function split() {
     Array.from(main.children).forEach(function (block, i) { block.dataset.block = i; });
+    var ends = main.querySelector('.player + details'); // a failure's picture gives away how its run ends
+    if (ends) { ends.after.apply(ends, Array.from(main.querySelectorAll('p:has(> img[src^="life/"][alt*="✗"])'))); }
     var all = document.createElement('section'), units = [], title = null, heads = new Map();
     all.append.apply(all, main.children);
     main.replaceChildren(all);
@@ -84,7 +87,7 @@
       var box = block.getBoundingClientRect(), last = units[units.length - 1], head = block.matches('h1, h2, h3'), big = block.matches(BIG);
       if (last && (!box.height || block.matches('.tried + .outcome'))) { last.blocks.push(block); return; }
       units.push({ blocks: [block], head: head, title: title = head ? block : title, big: big, top: box.top, bottom: box.bottom,
-        leads: head ? 2000 : block.matches('.name') ? 500 : /:\s*$/.test(block.textContent) ? 150 : 0, // to what comes after it
+        leads: head ? 2000 : block.matches('.name') ? 500 : colon(block) ? 150 : 0, // to what comes after it
         // alone is how many words may be beside it
         alone: block.matches('.player, .game, .picture:has(> svg)') ? 15 : block.matches('.picture') ? 32 : 0,
         rest: block.matches('.rest, :has(> .rest)'), text: block.matches('p:not(.picture), .on'), list: block.matches('ul, ol') && block.dataset.block,
@@ -95,7 +98,7 @@
       var first = units[i], last = units[j - 1], high = last.bottom - first.top, cost = 30, text = 0, big = false, alone = 0, others = 0;
       units.slice(i, j).forEach(function (u, n) {
         text += u.words; big = big || u.big;
-        cost += u.head && n ? (u.title.nodeName === 'H2' ? 50 : 30) : u.rest && n ? 400 : 0;
+        cost += u.head && n ? (u.title.nodeName === 'H2' ? 50 : 30) + (j < units.length && units[j].title === last.title ? 200 : 0) : u.rest && n ? 400 : 0;
         others += u.head && !n || u.alone && !alone ? 0 : u.text ? 1 : 9;
         alone = alone || u.alone;
       });
@@ -136,17 +139,22 @@
   function grow(section, most) {
     section.grown = GROWS.find(function (size) {
       section.style.setProperty('--grow', size);
-      return size <= most && (size === 1 || section.offsetHeight <= room && !Array.from(section.querySelectorAll(':scope > :is(pre, table), .copied > pre')).some(wide));
+      return size <= most && (size === GROWS[2] || section.offsetHeight <= room && !Array.from(section.querySelectorAll(':scope > :is(pre, table), .copied > pre')).some(wide));
     });
   }
   function tables(section) {
     return Array.from(section.querySelectorAll(':scope > table'), function (table) { return table.dataset.block; });
   }
 
-  // unfold shows folded code, and what is open. Answers and a run's text stay folded.
+  // unfold shows folded code, and what is open, and leaves tables out. Answers, other text and a run's stay folded.
   function unfold(fold) {
     var name = document.createElement('p'), summary = fold.querySelector('summary');
     fold.name = 'answer'; // one is open
+    if (!fold.querySelector('p, li, pre')) {
+      if (fold.matches('h3 + *') && (!fold[AFTER] || fold[AFTER].matches('h2, h3'))) { fold[BEFORE].remove(); }
+      fold.remove();
+      return;
+    }
     if (/\?\s*$/.test(summary.textContent) || fold.matches('.player + *') || !(fold.open || fold.querySelector('pre, .panes'))) { return; }
     name.className = 'name';
     name.append.apply(name, Array.from(summary.childNodes).concat(/:/.test(summary.textContent) ? '' : ':'));
@@ -158,13 +166,14 @@
 
   // divideText puts the sentences of a long paragraph or item into several.
   function divideText(block) {
-    var long = words(block), before = '', best = null, off = Infinity;
-    if (long <= LONG + 8) { return; }
+    var long = words(block), before = '', best = null, off = Infinity, next = block[AFTER];
+    var leads = colon(block) && next && next.matches('pre, .copied'); // its last sentence stays with what comes after it
+    if (long <= LONG + 8 && !leads) { return; }
     block.childNodes.forEach(function (node) {
       if (node.nodeType === 3) {
         node.data.replace(/[.?!][")]*\s+(?=["(]*[A-Z]|$)/g, function (end, at) {
           var text = before + node.data.slice(0, at + end.length), open = text.split('(').length > text.split(')').length;
-          var far = Math.abs(text.trim().split(/\s+/).length - long / Math.ceil(long / LONG));
+          var far = Math.abs(text.trim().split(/\s+/).length - (leads ? long : long / Math.ceil(long / LONG)));
           if (far < off && !open) { off = far; best = [node, at + end.length]; }
         });
       }
@@ -176,9 +185,9 @@
     range.setEndAfter(block.lastChild);
     rest.append(range.extractContents());
     if (name && name === block.firstChild && name.matches('strong')) { rest.prepend(name.cloneNode(true), ' (continued) '); }
-    rest.classList.add('rest');
+    rest.classList.toggle('rest', !leads);
     block.after(rest);
-    divideText(rest);
+    divideText(leads ? block : rest);
   }
 
   // divideList lets a slide begin with any item of a list, and any paragraph of a quotation.
@@ -250,15 +259,15 @@
       return keeps[i] ? { text: line.slice(diff), html: html[i], changed: changed[i] } : { text: '⋯', html: ' ⋯' };
     }).filter(function (line, i) { return keeps[i] || keeps[i - 1]; });
     lines = left.map(function (line) { return line.text; });
-    var name = part[BEFORE] && part[BEFORE].matches('.name') ? part[BEFORE].offsetHeight + gap : 0;
+    var name = part[BEFORE] && part[BEFORE].matches('p') && colon(part[BEFORE]) ? part[BEFORE].offsetHeight + gap : 0;
     function full(i, j) { // one line is repeated; long text beside it goes to another slide
       var own = j - i + (under(lines, i) < 0 ? 0 : 1) - !lines[j - 1], after = j < lines.length ? 0 : last;
-      return [i ? after : first + after, i ? after : name + after, i ? 0 : name].map(function (text) { return (own + text / high) / most; })
-        .find(function (much) { return much < limit; }) || own / most;
+      var ways = [i ? after : first + after, i ? after : name + after, i ? 0 : name].map(function (text) { return (own + text / high) / most; });
+      return ways.find(function (much) { return much < limit; }) || ways[2];
     }
     var begins = parts(lines.length, full, function (i) {
       var between = !diff || lines[i - 1] === '⋯' || lines[i - 1] === '' && /^\S/.test(lines[i]);
-      return price(lines, i) + (between ? 0 : left[i].changed && left[i - 1].changed ? 70 : 40);
+      return price(lines, i) + (between ? 0 : left[i].changed && left[i - 1].changed ? 130 : 40);
     }, limit);
     begins.forEach(function (begin, n) {
       var again = lines[under(lines, begin)];
@@ -310,6 +319,7 @@
     if (next < 0) { return lockladder.go('previous', '?slides=last'); }
     if (next >= slides.length) { return lockladder.go('next', '?slides'); }
     slides.forEach(function (section, i) { section.hidden = i !== next; });
+    pauses();
     shown = next;
     document.activeElement.blur(); // the keys are the slides'
     root.removeAttribute('data-black');
@@ -349,13 +359,23 @@
       resized = setTimeout(function () { location.replace('?slides&block=' + slides[shown].querySelector('[data-block]').dataset.block + location.hash); }, 300);
     });
   }
-  // reveals answers the next question of a slide, or plays its run and then shows its end, before a clicker turns it.
-  function reveals(slide) {
-    var next = Array.from(slide.querySelectorAll(':scope > :is(details:not([open]), .player)')).find(function (e) {
-      var at = e.querySelector('[type=range]');
-      return e.matches('.player') ? at.value !== at.max : !('seen' in e.dataset) && /\?\s*$/.test(e.firstElementChild.textContent);
+  // run is a slide's player, and pauses stops it.
+  function run(slide) { return (lockladder.players || []).find(function (player) { return slide.contains(player.element); }); }
+  function pauses() { (lockladder.players || []).forEach(function (player) { player.stop(); }); }
+  // reveals opens the next fold of a slide, leads on from a level that is won, or plays its run and while it plays skips to where it stops, before
+  // a clicker turns it. Back, it goes a step back in a run.
+  function reveals(slide, on) {
+    var player = run(slide), next = Array.from(slide.querySelectorAll(':scope > :is(details:not([open], .player + *), .player)')).find(function (e) {
+      return e.matches('.player') ? player.at() !== player.last() : !('seen' in e.dataset);
     });
-    if (next) { next.querySelector(':scope > summary, [aria-label="' + ('seen' in next.dataset ? 'to the end' : 'play or pause') + '"]').click(); }
+    if (on < 0) {
+      var back = player && (player.timer || player.at() > 0 && player.at() !== player.last());
+      if (back) { player.step(-1); }
+      return back;
+    }
+    var won = slide.querySelector('.game .cards .next');
+    if (won) { won.click(); return true; }
+    if (next && next.matches('.player')) { player[player.timer ? 'skip' : 'toggle'](); } else if (next) { next.firstElementChild.click(); }
     return next && !(next.dataset.seen = '');
   }
   // leave shows the whole page, at what the slide shows. From there site.js leads back to the slide.
@@ -380,13 +400,13 @@
   document.addEventListener('keydown', function (e) { // after site.js
     if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || !keys.checked || !slides) { return; }
     var target = e.target.tagName ? e.target : document.body, on = { PageDown: 1, PageUp: -1 }[e.key]; // a clicker sends these
-    var reads = on && (scrolls(slides[shown], on) || on > 0 && reveals(slides[shown]));
+    var reads = on && (scrolls(slides[shown], on) || reveals(slides[shown], on));
     if (e.key === 'Escape') { leave(); }
     if (!on && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) { return; }
     if (!lockladder.scrolls(target)) { on = on || { ArrowRight: 1, ArrowLeft: -1, Home: -shown, End: slides.length - 1 - shown }[e.key]; }
     if (e.key === ' ' && !/^(BUTTON|A|SUMMARY)$/.test(target.tagName)) { on = e.shiftKey ? -1 : 1; }
     if (on) { e.preventDefault(); if (!reads) { show(shown + on); } }
-    if (e.key === '.' || e.key === 'b') { root.toggleAttribute('data-black'); }
+    if (e.key === '.' || e.key === 'b') { pauses(); root.toggleAttribute('data-black'); }
   });
   window.addEventListener('load', function () { // a player is drawn where it can be measured
     var charts = main.querySelectorAll('img[src*="benchmark-"]');
