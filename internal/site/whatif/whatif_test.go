@@ -73,6 +73,15 @@ func TestANumberChangesTheRun(t *testing.T) {
 	_, often := ask(t, overrun)
 	_, seldom := ask(t, poll)
 	assert.Less(t, len(seldom.Entries), len(often.Entries)/4)
+
+	lease.Lease = new(3e3) // it outlives a warm-up that is in step with it
+	a, _ = ask(t, lease)
+	assert.Empty(t, a.Error)
+	for rung, lease := range map[string]float64{"gold": 10e3, "diamond": 8e3, "diamond/watchdog": 8e3} {
+		a, _ = ask(t, whatif.Question{Rung: rung, Scenario: "mutual_exclusion", Lease: new(lease), Latency: new(5e3)})
+		assert.Regexp(t, "^with a lease of .* a latency of 5s, A can't .* in time: choose a longer lease", a.Error)
+		assert.Empty(t, a.Verdicts, "no verdict on a lock that can't do better")
+	}
 }
 
 // The timestamp lock compares the clocks of two clients.
