@@ -107,9 +107,8 @@ func (a *actor) rehearse(l lock.Lock, work time.Duration) error {
 // late says so where a learner's numbers make the lease end, or a deadline pass, before the
 // replies are back: that's no mistake of the lock.
 func (a *actor) late(err error, took time.Duration) error {
-	c := a.run.settings.change
-	if c.Lease+c.Latency == 0 || took < a.run.TTL && !errors.Is(err, context.DeadlineExceeded) &&
-		!errors.Is(err, os.ErrDeadlineExceeded) {
+	ended := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
+	if c := a.run.settings.change; c.Lease+c.Latency == 0 || !ended && took < a.run.TTL {
 		return nil
 	}
 	return fmt.Errorf("with a lease of %v and a latency of %v, %s can't take and release a free lock"+

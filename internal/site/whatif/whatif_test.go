@@ -96,8 +96,7 @@ func TestAClientsClockIsAhead(t *testing.T) {
 	assert.Empty(t, a.Unfired)
 	q.Skewed = "D"
 	a, _ = ask(t, q)
-	assert.Equal(t, []string{"D is not in this scenario: its clock changes nothing"},
-		a.Unfired)
+	assert.Equal(t, []string{"D is not in this scenario: its clock changes nothing"}, a.Unfired)
 }
 
 // The unlock of a client whose reply is late, lost or never given.
@@ -128,8 +127,7 @@ func TestAFaultBefallsTheCommandThatItIsDroppedOn(t *testing.T) {
 	}
 	q.Faults = []whatif.Fault{{Client: client, Nth: 999, Kind: "hang"}}
 	a, _ := ask(t, q)
-	assert.Equal(t, []string{client + " never sent its command 999 in this run"},
-		a.Unfired)
+	assert.Equal(t, []string{client + " never sent its command 999 in this run"}, a.Unfired)
 }
 
 // The fault that the page offers first, on A's first command, leaves a run that can be
@@ -141,8 +139,7 @@ func TestTheFaultThatIsOfferedFirstCanBeJudged(t *testing.T) {
 	}
 	for _, rung := range ladder.Rungs {
 		for _, scenario := range []string{rung.Flaws[0].Scenario, "overrun_release"} {
-			a, _ := ask(t, whatif.Question{Rung: rung.Name, Scenario: scenario,
-				Faults: late(300)})
+			a, _ := ask(t, whatif.Question{Rung: rung.Name, Scenario: scenario, Faults: late(300)})
 			assert.Empty(t, a.Error, "%s, %s", rung.Name, scenario)
 		}
 	}
