@@ -530,7 +530,7 @@
       !this.path.some(function (action) { return action[1] === '='; }));
     var asked = this.offers(state).some(function (e) { return e.action[1] === '='; }) &&
       !this.path.some(function (action) { return action[1] === '='; });
-    this.used.textContent = [asked ? 'The storage counts the sales: who holds the lock reads the count, and writes it one higher.' : '',
+    this.used.textContent = [asked ? 'The storage counts the sales: the holder reads the count, and writes it one higher.' : '',
       this.spent()].filter(Boolean).join(' ');
     this.undo.disabled = this.again.disabled = this.path.length === 0;
     this.element.querySelectorAll('.pane li.decisive').forEach(function (li) {
