@@ -70,8 +70,7 @@ type asked struct {
 func (a *actor) asks() asked {
 	a.Step("judged", a.mustNotHaveLost)
 	now := asked{a.run.Now(), a.run.free() && !a.run.somebodyAsks() && !a.run.hidesReaders(),
-		a.run.open(),
-		a.writes.depth+a.reads.depth > 0, a.owns(), a.depth > 0 && a.told(),
+		a.run.open(), a.writes.depth+a.reads.depth > 0, a.owns(), a.depth > 0 && a.told(),
 		a.depth+a.writes.depth == 0 && a.run.writerWaits(a.run.Now())}
 	a.asking = true
 	return now

@@ -191,8 +191,7 @@ var _ = in(Crash, "cancelled_context", Scenario{
 		a.acquireWith(ctx)
 		a.at(5 * second)
 		a.releaseWith(ctx)
-	}, b.comesFree(5*second, s.patience(second), "A's unlock never reached the server",
-		a.released))
+	}, b.comesFree(5*second, s.patience(second), "A's unlock never reached the server", a.released))
 	s.judge(true, Orphaned)
 	if !s.offers(Renewal) {
 		s.verdict(DoesNotArise, TwoHolders)

@@ -183,8 +183,7 @@ func (s *S) possible() bool {
 	case slices.ContainsFunc(of.features, func(f Feature) bool { return !s.offers(f) }):
 		s.verdict(NotOffered, of.Invariants...)
 		return false
-	case of.own && s.needsOwnServers(),
-		of.exact != "" && s.cannot(of.exact),
+	case of.own && s.needsOwnServers(), of.exact != "" && s.cannot(of.exact),
 		of.readable != "" && !s.readable() && s.cannot(of.readable):
 		return false
 	}

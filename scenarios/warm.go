@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -57,9 +58,10 @@ func (a *actor) warmUp() error {
 	if a.Name == a.run.settings.reader {
 		side = lab.ReadSide{Of: l.(lock.ReadWrite)}
 	}
-	for _, work := range []time.Duration{lease * 2 / 5, 0} {
+	for _, work := range []time.Duration{a.run.lease() * 2 / 5, 0} {
+		began := time.Now()
 		if err := a.rehearse(side, work); err != nil {
-			return err
+			return cmp.Or(a.late(err, time.Since(began)), err)
 		}
 	}
 	if err := a.warmReads(l); err != nil {
@@ -100,6 +102,17 @@ func (a *actor) rehearse(l lock.Lock, work time.Duration) error {
 	a.frees = cmp.Or(a.Decided(lab.Release), 1)
 	a.Step("warms up", func() { a.Begin(lab.Renewal) })
 	return nil
+}
+
+// late says so where a learner's numbers make the lease end, or a deadline pass, before the
+// replies are back: that's no mistake of the lock.
+func (a *actor) late(err error, took time.Duration) error {
+	ended := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
+	if c := a.run.settings.change; c.Lease+c.Latency == 0 || !ended && took < a.run.TTL {
+		return nil
+	}
+	return fmt.Errorf("with a lease of %v and a latency of %v, %s can't take and release a free lock"+
+		" in time: choose a longer lease or a shorter latency", a.run.TTL, a.run.Latency, a.Name)
 }
 
 // unreleased says what is wrong where an actor can't release the lock that it was

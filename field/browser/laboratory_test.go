@@ -92,8 +92,7 @@ func (b workbench) settles() experiment {
 		if err == nil && (seen.State == "ready" || seen.State == "failed") {
 			break
 		}
-		require.True(b.t, time.Now().Before(end), "no answer: %v, %+v, %v", err, seen,
-			b.c.take())
+		require.True(b.t, time.Now().Before(end), "no answer: %v, %+v, %v", err, seen, b.c.take())
 	}
 	require.Empty(b.t, b.c.take())
 	return seen
@@ -174,10 +173,7 @@ func TestAFaultIsDroppedOnTheMessageThatIsShown(t *testing.T) {
 	assert.Contains(t, e.Dropped, "A's command 1: the reply is lost")
 	assert.Contains(t, e.Status, "which is lost")
 	assert.Contains(t, e.Hash, "faults=A.1.lost+reply.0")
-	assert.Equal(t, "A's Lock returns an error at 0.007 s, so A doesn't have the lock. The"+
-		" server thinks that A holds it. It lets nobody in for 10.0 s, until the lease ends"+
-		" at 10.008 s. B gets in at 10.023 s. The scenario needs that acquisition and ends without"+
-		" a verdict.", e.Outcome)
+	assert.Regexp(t, "^A's Lock returns an error .* ends there, without a verdict on two holders\\.$", e.Outcome)
 	e = b.presses("let A ask again")
 	assert.Contains(t, e.Outcome, "A asks again, and its own lock is in its way.")
 	assert.Contains(t, e.Dropped, "A asks again after an error")
@@ -287,8 +283,7 @@ func TestThePageWaitsForTheProgramInSeconds(t *testing.T) {
 func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 	b := newBench(t)
 	b.visits(b.site + "/docs/exercises/fenced/README.md")
-	b.visits(shows[string](b.stage,
-		`document.querySelector('main a[href*="lab.md#rung="]').href`))
+	b.visits(shows[string](b.stage, `document.querySelector('main a[href*="lab.md#rung="]').href`))
 	e := b.settles()
 	assert.Contains(t, e.Scripts, "diamond/fenced/acquire.lua")
 	e = b.presses("Check the exercise")
@@ -362,8 +357,10 @@ func TestALearnerWritesALock(t *testing.T) {
 	e := b.presses("Run all scenarios")
 	assert.Contains(t, e.Outcome, "Your lock stands on gold.\nTo reach platinum:\noverrun_release (A deletes")
 	assert.Contains(t, e.Outcome, "Your lock breaks where gold and gold/script break")
+	assert.Contains(t, b.presses("A hundred random worlds").Outcome, "your lock broke nothing but what its scenarios show")
+	b.tries("lockladder.laboratory.played = { key: lockladder.laboratory.played.key, end: 0, shown: [] }; l.dataset.state = 'ready'")
 	worlds := b.presses("A hundred random worlds")
-	assert.Regexp(t, `^One of the first \d+ random worlds breaks your lock\.\n[a-z ]+: breaks, \d+\.\d+ s: `, worlds.Outcome)
+	assert.Regexp(t, `^One of the first \d+ .* breaks your lock in a way .*\.\n[a-z ]+: breaks, \d+\.\d+ s: `, worlds.Outcome)
 	assert.Contains(t, worlds.Summary, " calls ", "the story")
 	assert.GreaterOrEqual(t, worlds.At, 0, "in the player")
 	for code, says := range map[string]string{

@@ -60,8 +60,7 @@ func cost(t *testing.T, subject bench.Subject, clients, pool int, settings func(
 	}, func(w *lab.World) {
 		process := w.Client("process")
 		servers := bench.Virtual(count, bench.Config{Clients: clients, Pool: pool, RTT: rtt},
-			func(node int) (net.Conn, error) { return process.Dial(w.Node(node)) },
-			calls.Load)
+			func(node int) (net.Conn, error) { return process.Dial(w.Node(node)) }, calls.Load)
 		defer servers.Close(context.Background())
 		r := runner(servers, clients, clients) // so that no section is shorter than another
 		r.TTL, r.Poll = bench.DefaultTTL, lock.DefaultPoll

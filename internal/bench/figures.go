@@ -48,8 +48,7 @@ func (m *Measurement) figures() []Figure {
 		lost = m.Taken + *m.Left - int64(m.Stock) // each section should have taken one
 	}
 	return []Figure{
-		{Name: "rung", Value: m.Subject.Name},
-		{Name: "kind", Value: string(m.Subject.Kind)},
+		{Name: "rung", Value: m.Subject.Name}, {Name: "kind", Value: string(m.Subject.Kind)},
 		{Name: "nodes", Value: m.Nodes},
 		{Name: "clients", Value: m.clients()},
 		{Name: "table_clients", Value: m.Clients},

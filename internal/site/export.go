@@ -66,8 +66,7 @@ type export struct {
 // exported is the file of a page: the name of a document, or of a run or a level that is
 // played, and another file's with one more ending.
 func exported(file string) string {
-	played := strings.HasPrefix(file, recording.Dir+"/") ||
-		strings.HasPrefix(file, LevelDir+"/")
+	played := strings.HasPrefix(file, recording.Dir+"/") || strings.HasPrefix(file, LevelDir+"/")
 	switch ext := path.Ext(file); {
 	case file == frontPage:
 		return "index.html"

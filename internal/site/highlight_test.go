@@ -15,8 +15,7 @@ func TestPanesPairWhatIsGoneWithWhatCame(t *testing.T) {
 		`<td class="is">a</td></tr>`, rows[2])
 	assert.Equal(t, `<tr class="gone came"><td class="was">b</td>`+
 		`<td class="is">d</td></tr>`, rows[3])
-	assert.Equal(t, `<tr class="gone"><td class="was">c</td>`+
-		`<td class="is"></td></tr>`, rows[4])
+	assert.Equal(t, `<tr class="gone"><td class="was">c</td><td class="is"></td></tr>`, rows[4])
 	assert.Contains(t, html, `<span class="gone">-c</span>`)
 }
 

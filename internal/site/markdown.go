@@ -19,8 +19,7 @@ import (
 // markdown is GitHub's dialect, for the documents are read there, too. They are
 // this module's own, so HTML in them is let through: it folds the answers.
 var markdown = goldmark.New(
-	goldmark.WithExtensions(extension.GFM),
-	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+	goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()),
 	goldmark.WithRendererOptions(markup.WithUnsafe(), renderer.WithNodeRenderers(util.Prioritized(fences{}, 100))),
 )
 

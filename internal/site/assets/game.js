@@ -528,7 +528,10 @@
     }));
     this.element.classList.toggle('unstored', !/update|write/.test(level.invariant) &&
       !this.path.some(function (action) { return action[1] === '='; }));
-    this.used.textContent = this.spent();
+    var asked = this.offers(state).some(function (e) { return e.action[1] === '='; }) &&
+      !this.path.some(function (action) { return action[1] === '='; });
+    this.used.textContent = [asked ? 'The storage counts the sales: the holder reads the count, and writes it one higher.' : '',
+      this.spent()].filter(Boolean).join(' ');
     this.undo.disabled = this.again.disabled = this.path.length === 0;
     this.element.querySelectorAll('.pane li.decisive').forEach(function (li) {
       li.classList.remove('decisive');
@@ -554,15 +557,16 @@
       this.save(level, best);
     } else if (this.found.length > 0) {
       text = [html('strong', { 'class': 'broken' }, [this.found.join(', ') + ': ']),
-        (this.found.every(this.earlier, this) ? 'an earlier level asks for that. ' : 'broken, but this level asks for another invariant. ') +
+        (this.found.every(this.earlier, this) ? 'an earlier level asks for that. ' : 'broken, but this level asks for another rule. ') +
         (!goal.schedule ? 'Can you break, or prove, ' + goal.invariant + '?' :
           this.distances(bit)[state] < 0 ? 'From here on ' + goal.invariant + ' can\'t happen any more: undo.' :
           'Halfway there: go on to ' + goal.invariant + '.')];
     } else if (this.distances(all)[state] < 0) {
-      text = ['Nothing can be broken from here on: undo, or restart.' + this.sending(level, state) + this.late()];
+      text = ['Nothing can be broken ' + (this.since(all) || 'from here on') + ': undo, or restart.' + this.sending(level, state) + this.late()];
       this.element.dataset.state = 'stuck';
     } else if (goal.schedule && this.distances(bit)[state] < 0) {
-      text = ['From here on “' + goal.invariant + '” can\'t happen any more; something' +
+      text = [(this.since(bit) || 'from here on').replace(/./, function (c) { return c.toUpperCase(); }) +
+        ' “' + goal.invariant + '” can\'t happen any more; something' +
         ' else can.' + this.sending(level, state) + this.late()];
       this.element.dataset.state = 'stuck';
     } else {
@@ -574,6 +578,11 @@
     this.cards.replaceChildren.apply(this.cards, cards);
     this.hint.disabled = this.claim.disabled = won || !!this.before;
     this.verdict.replaceChildren.apply(this.verdict, text);
+  };
+  // since is the step after which none of these goals could be reached.
+  Game.prototype.since = function (mask) {
+    var game = this, step = this.states.findIndex(function (s) { return game.distances(mask)[s] < 0; });
+    return step > 0 ? 'since step ' + step + ' (' + this.view.run.what(step) + ')' : '';
   };
   // late is why a client that was granted the lock isn't a holder.
   Game.prototype.late = function () {
@@ -644,16 +653,18 @@
     var ended = this.last(step, function (now, then, k) { return path[k - 1] === 'E'; });
     var over = ended ? ' The lease had ended in step ' + ended +
       ', and its holder went on.' : '';
-    var holder, died, others, k;
+    var holder, died, gap, others, k;
     switch (invariant) {
     case 'orphaned':
       holder = owner(e.state);
       died = this.last(step, function (now) {
         return names[now.client] === holder && now.text === 'dies';
       });
+      gap = died && this.gap();
       return 'The key is ' + holder + '\'s since step ' + granted(holder) + ', and has no' +
-        ' expiry. ' + holder + (died ? ' crashed in step ' + died : ' is done') +
-        ': nobody is left who deletes the key, so ' + names.filter(function (name) {
+        ' expiry. ' + (gap ? gap.command + ', which would give it one, was never sent, because ' : '') +
+        holder + (died ? ' crashed in step ' + died : ' is done') +
+        (gap ? ' before the reply to its ' + this.behind(step).text : '') + ': nobody is left who deletes the key, so ' + names.filter(function (name) {
         return name !== holder;
       }).join(', ') + ' asks for it forever.';
     case 'foreign release':
@@ -678,6 +689,11 @@
         ' later holder had used it in step ' + k + '.' + over;
     }
     return 'It happened in step ' + step + ': ' + run.what(step) + '.' + over;
+  };
+  // gap is the command that the rung adds, and its line: a crash before it orphans the lock.
+  Game.prototype.gap = function () {
+    var adds = this.asked().adds, method = /rdb\.(\w+)\(/.exec(adds), line = method && this.find(adds);
+    return line && { command: method[1].toUpperCase(), line: line };
   };
   // behind is the line that the client of a step had sent its last command from.
   Game.prototype.behind = function (step) {
@@ -714,7 +730,7 @@
   // which line it was.
   Game.prototype.explained = function (invariant, step) {
     var inside = /holders|update|write/.test(invariant) && this.entered(step);
-    var at = inside || this.behind(step), next = this.higher();
+    var at = inside || this.behind(step), next = this.higher(), gap = invariant === 'orphaned' && this.gap();
     var parts = [html('p', { 'class': 'happened' }, [this.tells(invariant, step)])];
     if (next) {
       parts.push(html('p', {}, [next.lock === 'reentrant' ? 'A side branch, ' : this.small ? 'The next lock, ' : 'The next rung, ', html('b', {}, [next.lock]), ': ' +
@@ -725,8 +741,13 @@
       parts.push(html('p', { 'class': 'decisive' }, [this.graph.clients[at.client] + (inside ?
         ' got in here, with its ' + at.text + ' of step ' + at.step + ', ' : '\'s ' + at.text + ' of step ' + at.step +
         ' comes from ') + at.line + ': ',
-      html('code', {}, [this.code(at.line)])]));
+      html('code', {}, [this.code(at.line)])].concat(gap ? ['. Only then comes ' + gap.command + ', ' + gap.line + ': ',
+        html('code', {}, [this.code(gap.line)])] : [])));
       this.marked(at.line, at.client);
+      if (gap) {
+        this.marked(gap.line, at.client);
+        this.view.boards[at.client].line(at.line).classList.add('decisive'); // both stand together
+      }
     }
     return html('div', { 'class': 'card' }, parts);
   };
@@ -901,7 +922,7 @@
         b.addEventListener('click', function () {
           if (l.at === right) { game.proved(level, l); return; }
           b.disabled = true;
-          b.after(html('p', { role: 'status' }, ['Not this one: without ' + l.at + ' the invariant' +
+          b.after(html('p', { role: 'status' }, ['Not this one: without ' + l.at + ' the rule' +
             ' would hold as well.']));
         });
         return html('li', {}, [b]);

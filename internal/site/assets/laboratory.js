@@ -142,7 +142,12 @@
   }
 
   Laboratory.prototype.stop = function () {
-    if (this.program.stage || this.program.waiting.length > 0) {
+    if (this.all && this.took() < 2) { // no question hangs: the program can stay
+      this.ended(this.began);
+      this.program.patience = 30;
+      this.report('Stopped.');
+      this.element.dataset.state = 'ready';
+    } else if (this.program.stage || this.program.waiting.length > 0) {
       this.program.end('Stopped after ' + this.took() + ' s.');
       if (this.place && this.isOwn()) { this.place.replaceChildren(); } // it was of other code
     }
@@ -228,6 +233,9 @@
       var input = lab.numbers[n.key] = html('input', { type: 'number', step: 'any',
         value: n.written, 'aria-label': n.name + ', in ' + n.unit });
       input.addEventListener('input', function () { lab.mark(); });
+      input.addEventListener('change', function () { // emptied, it is as it was
+        if (input.value === '' && input.validity.valid) { input.value = n.written; }
+      });
       return html('label', {}, [html('span', {}, [n.key === 'skew' ? lab.skewed : '',
         n.key === 'skew' ? "'s " : '', n.name]), ' ', input, ' ' + n.unit]);
     });
@@ -436,9 +444,13 @@
     this.element.dataset.state = 'busy';
     this.began = performance.now();
     clearInterval(this.ticks);
+    if (this.all) { // it is short, and others follow
+      this.soFar.textContent = '';
+      this.progress.hidden = false;
+    }
     this.ticks = setInterval(function () {
       lab.soFar.textContent = [lab.program.stage, lab.took() + ' s',
-        lab.took() >= 4 && (question.code ? 'does your code loop forever?' :
+        lab.took() >= 4 && (question.worlds ? '' : question.code ? 'does your code loop forever?' :
           question.scripts ? 'does a script loop forever?' : '')]
         .filter(Boolean).join(', ');
       lab.progress.hidden = false;
@@ -446,14 +458,22 @@
     function over() {
       if (lab.program.waiting.length > 0) { return; }
       clearInterval(lab.ticks);
-      lab.progress.hidden = true;
+      lab.progress.hidden = !lab.all;
     }
     return this.program.ask(question).then(function (text) {
       over();
       lab.raw = text; // for a test, which wants the same bytes
-      return JSON.parse(text);
+      var a = JSON.parse(text);
+      if (question.code && a.error) { // it is meant for Go
+        a.error = a.error.replace(/the lock was granted without a command to a node: .*/,
+          'your tryLock returned true without sending a command')
+          .replace(/the lock was granted, but no client set the key.*/,
+            'your tryLock returned true, but no command has set the key `key`');
+      }
+      return a;
     }, function (e) {
       if (e.message === OVERTAKEN) { throw e; }
+      lab.all = null;
       over();
       lab.element.dataset.state = 'failed';
       lab.report(e.message, 'wrong');
@@ -512,7 +532,7 @@
         'This run can\'t be judged: ' + a.error + '. ' + this.advice() : a.error, 'wrong');
       this.point(a);
     } else {
-      this.report([a.outcome, a.unjudged && 'The scenario needs that acquisition and ends without a verdict.',
+      this.report([a.outcome, a.unjudged && this.unjudged(all),
         beside(this.said, before), this.spared(all) || verdicts(all)].filter(Boolean).join(' '),
       broken ? 'broken' : all.some(function (v) { return v.verdict === 'holds'; }) ? 'holds' : '');
     }
@@ -523,6 +543,13 @@
       return;
     }
     this.play(a, at, before && before.run && before);
+  };
+  // unjudged is what has no verdict in a scenario that couldn't go on.
+  Laboratory.prototype.unjudged = function (all) {
+    var name = this.scenario.value, rest = this.catalogue.scenarios.find(function (s) {
+      return s.name === name;
+    }).invariants.filter(function (i) { return all.every(function (v) { return v.invariant !== i; }); });
+    return rest.length && 'The scenario needs that acquisition and ends there, without a verdict on ' + rest.join(', ') + '.';
   };
   // unfolded are a run's folds without the commands that a fault befalls.
   Laboratory.prototype.unfolded = function (run, numbers) {
@@ -613,19 +640,25 @@
   // spared says in words that nothing breaks any more of what the lock is known to
   // break, since the numbers are others.
   Laboratory.prototype.spared = function (all) {
-    var changes = this.changes(), work = this.numbers.work.value;
-    var long = / works? for ([\d.]+) s\b/.exec(' ' + this.summary(this.scenario.value));
+    var changes = this.changes(), work = this.numbers.work.value, long = this.works();
     if (changes.length === 0 || !all.some(function (v) { return v.declared; }) ||
       all.some(function (v) { return v.verdict === 'breaks'; })) { return ''; }
     return ['With ' + changes.join(', ') + ' ' + this.lock.value + ' doesn\'t break in ' +
-      (long ? long[1] * (work || 100) / 100 + ' s of work' : 'this scenario') + '.'].concat(meaning(all)).join(' ') + ' ' +
+      (long ? long * (work || 100) / 100 + ' s of work' : 'this scenario') + '.'].concat(meaning(all)).join(' ') + ' ' +
       (long && !this.changed(NUMBERS[1]) ? 'Now make the work longer.' : 'How far can you go back until it breaks?');
+  };
+  // works is how many seconds the scenario's holder works, if its summary says so.
+  Laboratory.prototype.works = function () {
+    var long = / works? for ([\d.]+) s\b/.exec(' ' + this.summary(this.scenario.value));
+    return long && long[1];
   };
   Laboratory.prototype.summary = function (name) {
     return this.catalogue.scenarios.find(function (s) { return s.name === name; }).summary;
   };
   // tell says what happens in the scenario, and what this run has changed.
   Laboratory.prototype.tell = function () {
+    var long = this.works(), work = this.numbers.work.previousElementSibling;
+    work.textContent = long ? 'work of ' + long + ' s' : 'work';
     var changes = this.changes(), summary = this.summary(this.scenario.value);
     this.about.textContent = changes.length === 0 ? summary :
       'As it is written: ' + summary + ' This run has ' + changes.join(', ') + '.';
@@ -747,34 +780,38 @@
       if (broken.length > 0) { lab.open(broken[0], true); }
     }).catch(ignore);
   };
-  // runAll runs every scenario and shows what breaks, and what does so only now. Another
-  // question, about another lock perhaps, ends it.
+  // runAll runs every scenario and shows what breaks, and what does so only now.
   Laboratory.prototype.runAll = function () {
-    var lab = this, names = this.catalogue.scenarios.map(function (s) { return s.name; });
-    var all = this.all = [], errors = 0, n = 0, began = performance.now();
-    var scenario = this.scenario.value;
+    var lab = this, scenario = this.scenario.value, began = performance.now();
     lab.invariant = '';
     var q = this.question('');
     delete q.again;
     delete q.faults; // they belong to one scenario's messages
+    this.each('', function (all, errors) {
+      lab.ended(began);
+      if (lab.isOwn() && lab.changes().length === 0) { lab.worldsOf(q).shown = shows(all); }
+      lab.report(lab.count(all, errors), all.some(function (v) {
+        return v.verdict === 'breaks'; }) ? 'broken' : 'holds');
+      lab.rows(all);
+      var broken = all.filter(function (v) { return v.verdict === 'breaks'; });
+      var first = broken.find(function (v) { return v.scenario === scenario; }) || broken[0];
+      return (lab.isOwn() && lab.changes().length === 0 ? lab.grade(all) : Promise.resolve()).then(function () {
+        if (first) { lab.open(first, true); } else { lab.element.dataset.state = 'ready'; }
+      });
+    }, q);
+  };
+  // each asks about every scenario. Another question, about another lock perhaps, ends it.
+  Laboratory.prototype.each = function (why, done, q) {
+    var lab = this, names = this.catalogue.scenarios.map(function (s) { return s.name; });
+    var all = this.all = [], errors = 0, n = 0;
     function next() {
       if (lab.all !== all) { return null; }
-      if (n === names.length) {
-        lab.all = null;
-        lab.element.dataset.took = String(Math.round(performance.now() - began));
-        lab.report(lab.count(all, errors), all.some(function (v) {
-          return v.verdict === 'breaks'; }) ? 'broken' : 'holds');
-        lab.rows(all);
-        var broken = all.filter(function (v) { return v.verdict === 'breaks'; });
-        var first = broken.find(function (v) { return v.scenario === scenario; }) || broken[0];
-        return (lab.isOwn() && lab.changes().length === 0 ? lab.grade(all) : Promise.resolve()).then(function () {
-          if (first) { lab.open(first, true); } else { lab.element.dataset.state = 'ready'; }
-        });
-      }
-      lab.report('Scenario ' + (n + 1) + ' of ' + names.length + ': ' + names[n], 'busy');
+      if (n === names.length) { return done(all, errors); }
+      lab.report(why + 'Scenario ' + (n + 1) + ' of ' + names.length + ': ' + names[n], 'busy');
       return lab.ask(Object.assign({}, q, { scenario: names[n] })).then(function (a) {
+        if (lab.all !== all) { return null; }
         if (a.mistake && !a.early) { // it would be the same in most of those that follow
-          lab.all = null;
+          lab.ended(lab.began);
           lab.scenario.value = names[n];
           lab.show(a, 0);
           lab.element.dataset.state = 'ready';
@@ -791,6 +828,12 @@
     }
     next().catch(ignore);
   };
+  // ended ends what asks one question after the other.
+  Laboratory.prototype.ended = function (began) {
+    this.all = null;
+    this.progress.hidden = true;
+    this.element.dataset.took = String(Math.round(performance.now() - began));
+  };
   // grade adds where the learner's lock stands, and what to fix next.
   Laboratory.prototype.grade = function (all) {
     var lab = this, counted = this.outcome.textContent;
@@ -806,41 +849,65 @@
       }).concat(html('small', {}, [counted])));
     });
   };
-  // worlds plays random worlds, some at a time, until something breaks that isn't declared.
-  // The shortest run of that takes many more worlds to find.
+  // worlds plays a hundred random worlds, some at a time, until something breaks that isn't
+  // declared, or that no scenario has shown of a learner's lock. A further click plays the next
+  // hundred. The shortest run of a break takes many more worlds to find.
   Laboratory.prototype.worlds = function () {
-    var lab = this, n = 0, all = this.all = [], began = performance.now();
-    this.table.replaceChildren();
-    this.program.patience = 300;
+    var lab = this, began = performance.now(), q = this.question(this.scenario.value), own = this.isOwn();
+    var played = this.worldsOf(q), n = played.end, end = n + 100, all;
     function next() {
       if (lab.all !== all) { return null; }
-      if (n === 100) { return ended({}); }
-      lab.report('Random world ' + (n + 1) + ' of 100', 'busy');
-      return lab.ask(Object.assign(lab.question(lab.scenario.value), { worlds: [n, n += 10] }))
-        .then(function (a) { return a.error || a.run ? ended(a) : next(); });
+      if (n === end) { return ended({}); }
+      lab.report('Random world ' + (n + 1) + ' of ' + end, 'busy');
+      return lab.ask(Object.assign({}, q, { worlds: [n, n += 10], shown: played.shown }))
+        .then(function (a) { return lab.all !== all ? null : a.error || a.run ? ended(a) : next(); });
     }
     function ended(a) {
-      lab.all = null;
+      lab.ended(began);
       lab.program.patience = 30;
-      lab.element.dataset.took = String(Math.round(performance.now() - began));
       if (a.error || a.run) { lab.show(a, 0); }
       lab.about.textContent = a.story ? 'Not ' + lab.scenario.value + ' but a random world, as short as' +
-        ' it can be: ' + a.story : '';
+        ' it can be: ' + a.story + (JSON.parse(a.run).clients.indexOf('Z') < 0 ? '' :
+        ' Z asks for the lock at the end of every world.') : '';
       if (a.story) {
         lab.outcome.prepend('One of the first ' + n + ' random worlds breaks ' + lab.lock.value +
-          (lab.isOwn() ? '.\n' : ' in a way that the matrix doesn\'t have.\n'));
+          ' in a way that ' + (own ? 'no scenario shows.\n' : 'the matrix doesn\'t have.\n'));
       }
       lab.dropper.hidden = true;
       if (!a.error && !a.run) {
-        lab.report(lab.isOwn() ? 'Your lock held in 100 random worlds.' : 'In 100 random worlds ' +
-          lab.lock.value + ' broke nothing but what the matrix says of it.', lab.isOwn() ? 'holds' : '');
+        played.end = end;
+        var known = !own ? 'the matrix says of it' : played.shown.length ? 'its scenarios show, too' : '';
+        lab.report('In ' + end + ' random worlds ' + lab.lock.value + ' broke nothing' + (known && ' but what ' + known) +
+          '. Another click plays a hundred more.', known ? '' : 'holds');
         if (lab.player) { lab.outcome.append('\nThe run below is ' + lab.scenario.value + '.'); }
       }
       lab.element.dataset.state = 'ready';
       return null;
     }
-    next().catch(function () { lab.program.patience = 30; });
+    function play() {
+      all = lab.all = [];
+      lab.table.replaceChildren();
+      lab.program.patience = 300;
+      next().catch(function () { lab.program.patience = 30; });
+    }
+    if (!own || played.shown) { return play(); }
+    this.each('First what its scenarios show: ', function (verdicts) {
+      played.shown = shows(verdicts);
+      play();
+    }, { rung: q.rung, code: q.code, invariant: '' });
   };
+  // worldsOf is how far the random worlds of a question were played, and what its lock's own
+  // scenarios have shown.
+  Laboratory.prototype.worldsOf = function (q) {
+    var key = JSON.stringify([q.rung, q.code, q.scripts]);
+    if (!this.played || this.played.key !== key) { this.played = { key: key, end: 0 }; }
+    return this.played;
+  };
+  function shows(all) {
+    return all.filter(function (v) { return v.verdict === 'breaks'; }).map(function (v) {
+      return { scenario: v.scenario, invariant: v.invariant };
+    });
+  }
   // count says how many of the invariants break, and how many only because of a change.
   Laboratory.prototype.count = function (all, errors) {
     var lab = this, names = this.catalogue.scenarios.length;

@@ -150,6 +150,7 @@
   // apart, on one for each client.
   function View(run, sources, chosen, apart) {
     this.run = run;
+    this.apart = apart;
     this.chosen = chosen; // called with an entry that was clicked
     this.at = 0;
     this.bars = []; // what was left of each node's lease, in percent of the longest
@@ -594,7 +595,7 @@
       inside.map(function (name) { return owner(name); }),
       inside.length > 1 ? 'wrong' : '');
     if (s.value !== undefined) {
-      fact('storage', [String(s.value) + (s.token ? ', newest token ' + s.token : '')]);
+      fact('storage', [(this.apart ? 'sales so far: ' : '') + String(s.value) + (s.token ? ', newest token ' + s.token : '')]);
     }
     this.facts.replaceChildren.apply(this.facts, rows);
   };

@@ -149,8 +149,7 @@ func (l *owner) call(ctx context.Context, function string) (bool, error) {
 		case step.Command != nil:
 			r.Reply, err = l.send(ctx, step)
 		default:
-			r.Reply, err = nil, lock.Sleep(ctx,
-				time.Duration(step.Sleep*float64(time.Millisecond)))
+			r.Reply, err = nil, lock.Sleep(ctx, time.Duration(step.Sleep*float64(time.Millisecond)))
 		}
 	}
 }

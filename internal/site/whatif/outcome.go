@@ -73,8 +73,7 @@ func unknown(entries []*scenarios.Entry) string {
 		says += shut(e, entries[max(gone, 0)].At)
 	}
 	if in >= 0 {
-		says += fmt.Sprintf(" %s gets in at %s.", entries[in].Inside[0],
-			seconds(entries[in].At))
+		says += fmt.Sprintf(" %s gets in at %s.", entries[in].Inside[0], seconds(entries[in].At))
 	}
 	return says
 }

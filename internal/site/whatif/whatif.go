@@ -62,9 +62,11 @@ type Question struct {
 	// until one shows what nobody has declared.
 	Worlds *[2]int `json:"worlds,omitempty"`
 
-	// Code is a learner's lock, which runs in place of a rung.
-	Code string `json:"code,omitempty"`
-	own  *Program
+	// Code is a learner's lock, which runs in place of a rung. Shown are the flaws that its
+	// scenarios have shown: in a random world they are no news, as a rung's declared ones aren't.
+	Code  string      `json:"code,omitempty"`
+	Shown []lock.Flaw `json:"shown,omitempty"`
+	own   *Program
 }
 
 // Fault is what happens to a client's n-th command.
@@ -137,18 +139,17 @@ func graded(verdicts []Verdict) *Grade {
 // Respond answers a question that is JSON with JSON. A run needs a test, because Go
 // has virtual time only there; it doesn't fail. Compile makes a learner's lock of code, or
 // returns nil, and keeps what is wrong.
-func Respond(t *testing.T, question string,
-	compile func(code string) *Program) string {
+func Respond(t *testing.T, question string, compile func(code string) *Program) string {
 	var q Question
 	d := json.NewDecoder(strings.NewReader(question))
 	d.DisallowUnknownFields()
 	var a Answer
 	if err := d.Decode(&q); err != nil {
 		a.Error = fmt.Sprintf("the question can't be read: %v", err)
-	} else if q.Code != "" {
-		q.own = compile(q.Code)
-	}
-	if a.Error == "" {
+	} else {
+		if q.Code != "" {
+			q.own = compile(q.Code)
+		}
 		a = Ask(t, q)
 	}
 	text, err := json.Marshal(a)
@@ -167,7 +168,7 @@ func (q *Question) lock() (ladder.Rung, error) {
 		return ladder.Rung{}, errors.New("the code isn't a lock")
 	}
 	return ladder.Rung{Name: path.Dir(q.own.File), Nodes: 1, Build: q.own.Build,
-		Renews: q.own.Renews}, nil
+		Flaws: q.Shown, Renews: q.own.Renews}, nil
 }
 
 // Ask makes the run that is asked for.
@@ -255,8 +256,7 @@ func (q *Question) shown(results []scenarios.Result) *scenarios.Result {
 		case len(r.Sequence) == 0:
 		case r.Invariant == q.Invariant:
 			return r
-		case best == nil,
-			r.Verdict == scenarios.Breaks && best.Verdict != scenarios.Breaks:
+		case best == nil, r.Verdict == scenarios.Breaks && best.Verdict != scenarios.Breaks:
 			best = r
 		}
 	}
@@ -265,8 +265,7 @@ func (q *Question) shown(results []scenarios.Result) *scenarios.Result {
 
 // inWorlds plays random worlds. A learner's lock offers nothing that its functions have no
 // name for.
-func (q *Question) inWorlds(t *testing.T, rung ladder.Rung, change scenarios.Change) (
-	a Answer) {
+func (q *Question) inWorlds(t *testing.T, rung ladder.Rung, change scenarios.Change) (a Answer) {
 	options := locktest.Options(rung)
 	if q.own != nil {
 		options = append(options, scenarios.WithoutFeatures(scenarios.Reentry,
@@ -293,8 +292,7 @@ func recorded(run *recording.Run) string {
 }
 
 // exercise runs an exercise's scenarios, and what it checks besides.
-func (q *Question) exercise(t *testing.T, rung ladder.Rung, change scenarios.Change) (
-	a Answer) {
+func (q *Question) exercise(t *testing.T, rung ladder.Rung, change scenarios.Change) (a Answer) {
 	e, err := exercise.Find(q.Exercise)
 	if err != nil {
 		return Answer{Error: err.Error()}
@@ -302,8 +300,7 @@ func (q *Question) exercise(t *testing.T, rung ladder.Rung, change scenarios.Cha
 	rung.Flaws = nil
 	var report scenarios.Report
 	for _, name := range e.Scenarios {
-		results, _, err := scenarios.Try(t, rung.Build, name, change,
-			locktest.Options(rung)...)
+		results, _, err := scenarios.Try(t, rung.Build, name, change, locktest.Options(rung)...)
 		if err != nil {
 			a.Error = name + ": " + unjudged(err)
 			break
@@ -378,8 +375,7 @@ func duration(ms *float64) time.Duration {
 }
 
 func (f Fault) understood() (scenarios.Fault, error) {
-	fault := scenarios.Fault{Client: f.Client, Nth: f.Nth}
-	by := duration(&f.By)
+	fault, by := scenarios.Fault{Client: f.Client, Nth: f.Nth}, duration(&f.By)
 	switch f.Kind {
 	case "late":
 		fault.Late = by
@@ -455,13 +451,10 @@ func oneLine(err error) string {
 	return line
 }
 
-// errEmpty is what a script is that has been deleted.
-var errEmpty = errors.New("it is empty: write a script that returns a value")
-
 // compiles says whether a script is Lua, as the virtual server understands it.
 func compiles(s Script) error {
 	if strings.TrimSpace(s.Edited) == "" {
-		return fmt.Errorf("%s: %w", s.Name, errEmpty)
+		return fmt.Errorf("%s: it is empty: write a script that returns a value", s.Name)
 	}
 	chunk, err := parse.Parse(strings.NewReader(s.Edited), s.Name)
 	if at, ok := errors.AsType[*parse.Error](err); ok {

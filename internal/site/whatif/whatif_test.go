@@ -73,6 +73,15 @@ func TestANumberChangesTheRun(t *testing.T) {
 	_, often := ask(t, overrun)
 	_, seldom := ask(t, poll)
 	assert.Less(t, len(seldom.Entries), len(often.Entries)/4)
+
+	lease.Lease = new(3e3) // it outlives a warm-up that is in step with it
+	a, _ = ask(t, lease)
+	assert.Empty(t, a.Error)
+	for rung, lease := range map[string]float64{"gold": 10e3, "diamond": 8e3, "diamond/watchdog": 8e3} {
+		a, _ = ask(t, whatif.Question{Rung: rung, Scenario: "mutual_exclusion", Lease: new(lease), Latency: new(5e3)})
+		assert.Regexp(t, "^with a lease of .* a latency of 5s, A can't .* in time: choose a longer lease", a.Error)
+		assert.Empty(t, a.Verdicts, "no verdict on a lock that can't do better")
+	}
 }
 
 // The timestamp lock compares the clocks of two clients.
@@ -87,8 +96,7 @@ func TestAClientsClockIsAhead(t *testing.T) {
 	assert.Empty(t, a.Unfired)
 	q.Skewed = "D"
 	a, _ = ask(t, q)
-	assert.Equal(t, []string{"D is not in this scenario: its clock changes nothing"},
-		a.Unfired)
+	assert.Equal(t, []string{"D is not in this scenario: its clock changes nothing"}, a.Unfired)
 }
 
 // The unlock of a client whose reply is late, lost or never given.
@@ -119,8 +127,7 @@ func TestAFaultBefallsTheCommandThatItIsDroppedOn(t *testing.T) {
 	}
 	q.Faults = []whatif.Fault{{Client: client, Nth: 999, Kind: "hang"}}
 	a, _ := ask(t, q)
-	assert.Equal(t, []string{client + " never sent its command 999 in this run"},
-		a.Unfired)
+	assert.Equal(t, []string{client + " never sent its command 999 in this run"}, a.Unfired)
 }
 
 // The fault that the page offers first, on A's first command, leaves a run that can be
@@ -132,8 +139,7 @@ func TestTheFaultThatIsOfferedFirstCanBeJudged(t *testing.T) {
 	}
 	for _, rung := range ladder.Rungs {
 		for _, scenario := range []string{rung.Flaws[0].Scenario, "overrun_release"} {
-			a, _ := ask(t, whatif.Question{Rung: rung.Name, Scenario: scenario,
-				Faults: late(300)})
+			a, _ := ask(t, whatif.Question{Rung: rung.Name, Scenario: scenario, Faults: late(300)})
 			assert.Empty(t, a.Error, "%s, %s", rung.Name, scenario)
 		}
 	}
