@@ -72,6 +72,7 @@ func (s *S) mayBe(b *lab.Break) found {
 			"failed_unlock: orphaned")
 		add(s.hung() != "", "hung_worker: orphaned")
 		add(unsure && !b.Told, "lost_reply: self-deadlock")
+		add(late, "late_grant: orphaned")
 	case Unavailable:
 		add(forgets, "tokens_rise: unavailable")
 	case SelfDeadlock:
@@ -79,6 +80,7 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(true, "refused_by_itself: self-deadlock", "upgrade: self-deadlock",
 			"downgrade: self-deadlock")
 		add(unsure && !b.Told, "lost_reply: self-deadlock")
+		add(late, "late_grant: orphaned") // what nobody knows of refuses it
 	case NotTold:
 		add(true, "lost_lease_told: not told")
 		add(story.Fixed, "fixed_lease: not told")

@@ -142,7 +142,9 @@ func against(rows []Row, axis, figure, sentence string) picture {
 		heads: []string{"in all rounds", "rounds"}, found: changes(rows, figure, sentence)}
 	if one {
 		p.found = strings.TrimSpace(polling(rows))
+		p.legend = []string{"in the round with the median of times serial; the line is of all rounds"}
 	}
+	number := func(r Row) *float64 { return r.Number(figure) }
 	for _, name := range each(rows, Row.Name) {
 		line := dotsRow{values: make([]float64, len(s.values))}
 		for _, row := range rows {
@@ -150,11 +152,14 @@ func against(rows []Row, axis, figure, sentence string) picture {
 				line.row = row
 				line.values[slices.Index(s.values, s.of(row))] = *value
 				if s.of(row) == last {
-					line.cells = []string{row.extent(func(r Row) *float64 { return r.Number(figure) }), row.measured()}
+					line.cells = []string{row.extent(number), row.measured()}
 				}
 			}
 		}
-		p.rows = append(p.rows, line.ends())
+		if line = line.ends(); one {
+			line.from, line.to = over(number)(line.row)
+		}
+		p.rows = append(p.rows, line)
 	}
 	return p
 }
