@@ -265,7 +265,7 @@ const cutOff = `Array.from(document.querySelectorAll('.game .next')).filter(a =>
 func TestAWinIsExplainedAndPlayedAgainstTheNextRung(t *testing.T) {
 	s := newStage(t)
 	assert.NotContains(t, s.level(levelOf("bronze", "orphaned"), "once: A> Ax").Cards, "same schedule", "level 2 asks for it")
-	assert.Regexp(t, `PEXPIRE, .*, was never sent, because A crashed in step 2 before the reply to its SET NX: (?s:.*)silver/lock.go:45: `,
+	assert.Regexp(t, `PEXPIRE, .*, was never sent: A crashed in step 2\. (?s:.*)silver/lock.go:45: `,
 		s.level(levelOf("silver", "orphaned"), "once: A> Ax").Cards)
 	s.level(levelOf("bronze", "orphaned"), "")
 	s.arrow("A>")

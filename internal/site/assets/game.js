@@ -661,10 +661,9 @@
         return names[now.client] === holder && now.text === 'dies';
       });
       gap = died && this.gap();
-      return 'The key is ' + holder + '\'s since step ' + granted(holder) + ', and has no' +
-        ' expiry. ' + (gap ? gap.command + ', which would give it one, was never sent, because ' : '') +
-        holder + (died ? ' crashed in step ' + died : ' is done') +
-        (gap ? ' before the reply to its ' + this.behind(step).text : '') + ': nobody is left who deletes the key, so ' + names.filter(function (name) {
+      return (gap ? gap.command + ', which gives ' + holder + '\'s key an expiry, was never sent: ' :
+        'The key is ' + holder + '\'s since step ' + granted(holder) + ', and has no expiry. ') + holder +
+        (died ? ' crashed in step ' + died : ' is done') + '. Nobody is left who deletes the key, so ' + names.filter(function (name) {
         return name !== holder;
       }).join(', ') + ' asks for it forever.';
     case 'foreign release':
