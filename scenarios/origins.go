@@ -80,7 +80,7 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(true, "refused_by_itself: self-deadlock", "upgrade: self-deadlock",
 			"downgrade: self-deadlock")
 		add(unsure && !b.Told, "lost_reply: self-deadlock")
-		add(late, "late_grant: orphaned") // what nobody knows of refuses it
+		add(late, "late_grant: orphaned") // a grant of its own that it doesn't know of refuses it
 	case NotTold:
 		add(true, "lost_lease_told: not told")
 		add(story.Fixed, "fixed_lease: not told")
