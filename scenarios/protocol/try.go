@@ -100,9 +100,9 @@ func (c *conversation) rehearse(ctx context.Context, rdb *redis.Client) error {
 
 // keepsDeadline lets an owner wait for a lock that another one has.
 func (c *conversation) keepsDeadline(ctx context.Context, waiter lock.Lock) error {
+	began := time.Now() // before the deadline is set: an answer that never comes is late, too
 	ctx, cancel := context.WithTimeout(ctx, tryDeadline)
 	defer cancel()
-	began := time.Now()
 	err := waiter.Lock(ctx)
 	if took := time.Since(began); took > tryDeadline+c.program.patience.tried {
 		return c.complain(fmt.Sprintf("ignores the deadline: it answers \"lock\" after %v"+
