@@ -24,6 +24,7 @@ func (s *S) mayBe(b *lab.Break) found {
 		swarm.LostReply, swarm.Hangs, swarm.Down, swarm.Stops, swarm.CutOff, swarm.Restart,
 		swarm.Failover)
 	late := b.Late || story.Has(swarm.LateReply, swarm.LateRequest, swarm.CutOff, swarm.Stops)
+	refusals := story.Has(swarm.ErrorReply, swarm.Errors, swarm.Down)
 	switch b.Invariant {
 	case TwoHolders:
 		add(story.Has(swarm.Restart) || forgets && s.settings.nodes > 1, "node_restart: two holders")
@@ -31,7 +32,8 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(story.Has(swarm.Clock), "clock_jump: two holders")
 		add(story.Skewed(), "client_clock_skew: two holders")
 		add(late, "late_grant: two holders")
-		add(story.Has(swarm.ErrorReply, swarm.Errors, swarm.Down), "nodes_down: two holders")
+		add(unsure, "renewal_hangs: two holders")
+		add(refusals, "nodes_down: two holders")
 		add(b.After == lab.Expired, "overrun_overlap: two holders")
 		add(b.Reads > 0 && s.settings.readers("") == "" && b.At-b.Reads >= lease*9/10,
 			"reader_overrun: two holders") // its lease may be over, unseen
@@ -91,6 +93,8 @@ func (s *S) mayBe(b *lab.Break) found {
 	case FalseSuccess:
 		add(b.Grant && (late || s.settings.nodes > 1), "late_grant: two holders")
 		add(b.Grant && story.Shares(), "two_owners_one_process: foreign release")
+		add(!b.Grant && refusals, "error_replies: false success")
+		add(!b.Grant && unsure, "renewal_hangs: false success")
 		add(!b.Grant, "unlock_is_no_loss: false success", "unlock_not_held: false success",
 			"unlock_expired: false success", "lost_lease_told: false success",
 			"overrun_release: foreign release", "reader_overrun: false success")
@@ -102,6 +106,7 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(s.offers(Renewal), "cancelled_context: two holders",
 			"renewal_fails_once: two holders", "overrun_overlap: two holders")
 		add(story.Has(swarm.Full), "full_server: unavailable")
+		add(refusals, "error_replies: false loss")
 		f.blameless = story.Has(swarm.Clock, swarm.Stops, swarm.CutOff) || s.downBy(b.At) ||
 			story.Nests() && !s.untroubled() // see lock.FixedLease
 	case Hangs:
@@ -122,6 +127,7 @@ func (s *S) mayBe(b *lab.Break) found {
 	case RenewalAfterUnlock:
 		add(s.offers(Renewal), "renewal_after_unlock: renewal after unlock",
 			"failed_unlock: renewal after unlock")
+		add(late, "late_grant: orphaned") // it gives the grant back
 	case LeftBehind:
 		add(true, "nothing_left: left behind", "crash_holding: orphaned",
 			"crash_after_first_command: orphaned", "cancelled_context: orphaned",

@@ -69,16 +69,21 @@ func run(t *testing.T, library libraries.Library, more ...scenarios.Option,
 		options = append(options, scenarios.WithoutFeatures(scenarios.LossNotices))
 	}
 	if library.Keys != nil {
+		options = append(options, scenarios.Keys(library.Keys))
+	}
+	switch library.Name {
+	case "rueidislock", "rueidislock-3":
 		// The grant is a majority of keys, and random worlds ask the first who has it.
-		options = append(options, scenarios.Keys(library.Keys), scenarios.Worlds(0, 0))
-	}
-	if library.Name == "redislock" {
+		options = append(options, scenarios.Worlds(0, 0))
+	case "rueidislock-1": // what random worlds add is on the page for each of the three
+		options = append(options, scenarios.Sometimes(lock.Flaws("late_grant: orphaned",
+			"lease_length: wrong lease")...))
+	case "redislock":
 		// In random worlds callers have deadlines beyond the lease, and then it believes a
-		// late grant: see its page.
+		// late grant.
 		options = append(options, scenarios.Sometimes(lock.Flaws("late_grant: two holders")...))
-	}
-	if library.Name == "redsync" {
-		// In random worlds a try's late release removes what a later try of the call got: see its page.
+	case "redsync":
+		// In random worlds a try's late release removes what a later try of the call got.
 		options = append(options, scenarios.Sometimes(lock.Flaws("late_own_release: foreign release")...))
 	}
 	return scenarios.Run(t, library.Build, append(options, more...)...)
