@@ -143,13 +143,13 @@
             wrong.push(`slide ${n + 1} has more than a picture or a run, and a sentence`);
           }
           if (alone?.matches('.player')) { await wait(60); } // it is drawn anew
-          const svg = alone?.querySelector('img, svg'), letters = svg && (svg.matches('img') ? // 16.9 pixels high in it
-            16.9 * Math.min(svg.width / svg.naturalWidth, svg.height / svg.naturalHeight) : Math.min(...all('text', svg).map(t =>
-              (parseFloat(getComputedStyle(t).fontSize) + (svg.matches('.names') && 2)) * t.getScreenCTM().a)));
-          if (letters < 0.022 * innerHeight) { wrong.push(`slide ${n + 1} has a small picture: ${letters}`); }
+          const img = alone?.querySelector('img:first-child'), letters = img ? // 16.9 pixels high in it
+            16.9 * Math.min(img.width / img.naturalWidth, img.height / img.naturalHeight) : Math.min(...all('svg text', alone || slides[n])
+              .filter(t => t.checkVisibility()).map(t => parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().a));
+          if (letters < (/8-redlock/.test(location) ? 0.0235 : 0.0277) * innerHeight) { wrong.push(`slide ${n + 1} has a small picture: ${letters}`); }
           if (alone?.querySelector('.pane')?.scrollTop === 0) { wrong.push('the run begins at the imports'); }
-          const heads = slides.map(s => s.querySelector('h1, h2, h3').firstChild.data), head = slides[n].querySelector('h1, h2, h3');
-          if (heads.indexOf(heads[n]) < n && !/ of \d+$/.test(head.innerText)) { wrong.push(`slide ${n + 1} continues nothing`); }
+          const heads = slides.map(s => s.querySelector('h1, h2, h3')?.firstChild.data), head = slides[n].querySelector('h1, h2, h3');
+          if (head && heads.indexOf(heads[n]) < n && !/ of \d+$/.test(head.innerText)) { wrong.push(`slide ${n + 1} continues nothing`); }
           all('pre', slides[n]).filter(seen).forEach(e => {
             const first = e.textContent.slice(e.matches('.unified')).split('\n')[0];
             if (/^\s+\S/.test(first) && !e.dataset.again) { wrong.push(`slide ${n + 1} doesn't say what it continues: ${first}`); }
@@ -159,10 +159,10 @@
             wrong.push(`slide ${n + 1} is nearly empty: ${low}`);
           }
           const small = all('p, li, td, pre, .pane code', slides[n]).find(e => e.offsetParent && e.textContent.trim() &&
-            parseFloat(getComputedStyle(e).fontSize) * e.currentCSSZoom < (e.closest('.pane') ? 0.022 : e.closest('pre') ? 0.029 : 0.03) * innerHeight - 0.1 &&
+            parseFloat(getComputedStyle(e).fontSize) * e.currentCSSZoom < (e.closest('.pane') ? 0.0277 : e.closest('pre') ? 0.029 : 0.03) * innerHeight - 0.1 &&
             !e.closest('.player p, details'));
           if (small) { wrong.push(`slide ${n + 1} has small letters: ${small.textContent}`); }
-          if (slides[n].innerText.split(/\s+/).length < 14 && !slides[n].querySelector('img, pre, table')) {
+          if (slides[n].innerText.split(/\s+/).length < 14 && !slides[n].matches('.opening, .closing') && !slides[n].querySelector('img, pre, table')) {
             wrong.push(`slide ${n + 1} has little more than a title`);
           }
           for (const summary of all(':scope > details > summary', slides[n]).filter(e => e.offsetParent)) {
@@ -173,7 +173,11 @@
           if (!count.textContent.includes(title) || !count.textContent.includes(`${n + 1} of ${slides.length}`) ||
               !location.search.endsWith('=' + (n + 1))) { wrong.push(count.textContent); }
         }
-        if (!/^Next: /.test(slides.at(-1).querySelector('.next')?.innerText)) { wrong.push('the last slide leads nowhere'); }
+        if (!/^Next: /.test(slides.at(-1).querySelector('.closing > .on > .next')?.innerText)) { wrong.push('the last slide leads nowhere'); }
+        const opens = slides[0].matches('.opening') && slides[0].textContent, step = Number(location.pathname[6]);
+        if (/glossary/.test(location) ? opens : !/[.?]$/.test(opens) || step && !opens.includes(`Step ${step} of 8`)) { wrong.push('no title: ' + opens); }
+        const listed = slides.findIndex(s => /^Too noisy/.test(s.querySelector('li')?.innerText));
+        if (listed >= 0 && listed < slides.findLastIndex(s => s.querySelector('.chart'))) { wrong.push('findings come before their charts'); }
         if (sizes.text.size > 1 || sizes.code.size > 3) { wrong.push('sizes: ' + [...sizes.text] + '; ' + [...sizes.code]); }
         const changes = (pre, edge) => pre ? edge.exec(pre.textContent)[0].split('\n').filter(line => line).length : 0;
         all('pre.unified').forEach((pre, n, parts) => {
@@ -239,6 +243,9 @@
         frame.contentWindow.navigator.clipboard.writeText = async text => { copied = text; };
         page().querySelector('.copy').click();
         if (copied !== code(document)[0].textContent) { wrong.push('copied: ' + copied); }
+        page().dispatchEvent(new KeyboardEvent('keydown', { key: 'PageDown', repeat: true })); // it is held
+        await wait(200);
+        if (!shown()?.matches('.closing')) { wrong.push('a key that is held leaves the page'); }
         key('ArrowRight', page());
         await turned('4-platinum.md', true);
         key('ArrowLeft', page());
@@ -254,11 +261,11 @@
         key('Escape', page());
         await until(() => !here().search && page().readyState === 'complete');
         if (here().search || here().hash !== '#see-it-fail') { wrong.push('Escape leads to ' + here()); }
-        for (const [what, at] of [['.player[data-at="1"]', null], ['#three-questions', 'three-questions']]) {
+        for (const [what, at, again] of [['.player[data-at="1"]', null, 'F5'], ['#three-questions', 'three-questions', 's']]) {
           page().getElementById(at)?.scrollIntoView();
-          key('s', page());
+          key(again, page());
           await until(() => here().search && count());
-          if (!shown()?.querySelector(what)) { wrong.push('s leads to ' + here()); }
+          if (!shown()?.querySelector(what)) { wrong.push(again + ' leads to ' + here()); }
           key('Escape', page());
           await until(() => !here().search && page().readyState === 'complete');
         }

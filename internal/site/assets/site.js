@@ -243,11 +243,13 @@
     var top = head ? head.getBoundingClientRect().top : Infinity;
     return scrollY > 0 && top < low;
   }
+  function left() { // where slides were ended, and the slide
+    try { return JSON.parse(sessionStorage.getItem('slide')) || []; } catch (e) { return []; }
+  }
   if (toSlides) { toSlides.addEventListener('click', function () {
-    var named = document.getElementById(location.hash.slice(1)), ended = [];
+    var named = document.getElementById(location.hash.slice(1)), ended = left();
     var head = named && named.getBoundingClientRect().top >= 0 && sighted(named, innerHeight) ? named :
       Array.from(main.querySelectorAll('h2[id], h3[id]')).filter(function (h) { return sighted(h, innerHeight / 3); }).pop();
-    try { ended = JSON.parse(sessionStorage.getItem('slide')) || ended; } catch (e) { }
     toSlides.href = ended[0] === location.pathname + location.hash && (!head || head === named) ? ended[1] :
       '?slides' + (head ? '=' + head.id : '') + (/=/.test(location.hash) ? location.hash : '');
   }); }
@@ -273,7 +275,10 @@
     if (page && !query.has('slides') && !scrolls(target)) { go(page); }
     if (e.key === '?') { help.showModal(); }
     if (e.key === 'd') { turn(); }
-    if (e.key === 's' && toSlides && !query.has('slides')) { toSlides.click(); }
+    if (toSlides && !query.has('slides') && (e.key === 's' || e.key === 'F5' && left()[0] === location.pathname + location.hash)) { // a clicker's
+      toSlides.click();
+      e.preventDefault();
+    }
     if (e.key === 'h') { go('home'); }
     if (e.key === '/') { search.focus({ preventScroll: true }); e.preventDefault(); }
   });

@@ -4,7 +4,7 @@
   var root = document.documentElement, main = document.querySelector('main');
   var help = document.getElementById('help'), keys = document.getElementById('keys');
   var query = new URLSearchParams(location.search);
-  var slides, shown = 0, bar, count, room, gap, resized;
+  var slides, shown = 0, bar, count, minutes, began = Date.now(), room, gap, resized;
   var BIG = '.copied, pre, table, .player, .game, .picture'; // what isn't text
   var GROWS = [1.65, 1.3, 1.22], MOST = 1.06; // sizes of code, and how many times as many lines fit in the smallest
   var LONG = 76, BEFORE = 'previousElementSibling', AFTER = 'nextElementSibling'; // words of running text
@@ -42,24 +42,28 @@
       var high = Number(/height="(\d+)/.exec(text)[1]), low = Number(/\dV([\d.]+)/.exec(text)[1]);
       var legend = Number(/cy="(\d+)/.exec(text)[1]), next = Array.from(text.matchAll(/y="([\d.]+)" dy="-20"/g))[1][1] - 36; // above its label
       var left = next - legend + 13;
+      var above = ''; // of a label that is too long for a line
+      text = text.replace(/(small group">)([^<:]+: )(?=[^<]{40})/, function (all, tag, words) { above = '<text class="small" x="636" y="42">' + words + '</text>'; return tag; });
       function part(x, y, from, to, wide, high) { // of the picture, at a place, with room for larger letters on its left
         return ['<svg x="', x, '" y="', y, '" width="', wide || 632, '" height="', high || to - from, '" viewBox="', wide ? 4 : -36, ' ', from, ' ', wide ? 592 : 632, ' ',
           to - from, '">', text.slice(text.indexOf('<style'))].join('');
       }
       img.insertAdjacentHTML('beforebegin', '<svg class="chart" viewBox="0 0 1264 ' + Math.max(left + high - low + 5, 92 + low - next) + '">' +
-        part(0, 0, legend - 10, legend + 12, 850, 32) + part(0, 32, legend + 12, next) + part(0, left + 7, low, low + 44) + part(0, left + 51, low + 46, high) +
-        part(632, 48, next, low + 44) + '</svg>');
+        part(0, 0, legend - 10, legend + 12, 850, 32) + part(0, 28, legend + 8, next) + part(0, left + 7, low, low + 44) + part(0, left + 51, low + 46, high) +
+        part(632, 48, next, low + 44) + above + '</svg>');
       img.alt += Array.from(text.matchAll(/>([†‡] [^<]+)/g), function (note) { return '. ' + note[1]; }).join('');
     }).catch(function () {}); // a page from a disk can't read it
   }
 
   // split puts the page on slides: one idea on each, no heading at the end and no sentence alone.
-  // A picture, a run or a level fills its slide, with a sentence at most. The last slide leads on.
+  // A picture, a run or a level fills its slide, with a sentence at most.
   function split() {
     Array.from(main.children).forEach(function (block, i) { block.dataset.block = i; });
     var ends = main.querySelector('.player + details'); // a failure's picture gives away how its run ends
     if (ends) { ends.after.apply(ends, Array.from(main.querySelectorAll('p:has(> img[src^="life/"][alt*="✗"])'))); }
-    var all = document.createElement('section'), units = [], title = null, heads = new Map();
+    var all = document.createElement('section'), units = [], title = null, heads = new Map(), first = opening(), last = closing();
+    var charts = main.querySelectorAll('p:has(> .chart)'), found = charts.length && charts[0][BEFORE][BEFORE];
+    if (found && found.matches('ul')) { charts[charts.length - 1].after(found); } // what they show comes after them
     all.append.apply(all, main.children);
     main.replaceChildren(all);
     gap = (room = bar.getBoundingClientRect().top - 6 - all.offsetTop) / 35;
@@ -90,8 +94,8 @@
         leads: head ? 2000 : block.matches('.name') ? 500 : colon(block) ? 150 : 0, // to what comes after it
         // alone is how many words may be beside it
         alone: block.matches('.player, .game, .picture:has(> svg)') ? 15 : block.matches('.picture') ? 32 : 0,
-        rest: block.matches('.rest, :has(> .rest)'), text: block.matches('p:not(.picture), .on'), list: block.matches('ul, ol') && block.dataset.block,
-        words: big || head || block.matches('h1[data-block] + :has(> em:first-child)') ? 0 : words(block.querySelector('summary') || block) });
+        rest: block.matches('.rest, :has(> .rest)'), text: block.matches('p:not(.picture)'), list: block.matches('ul, ol') && block.dataset.block,
+        words: big || head ? 0 : words(block.querySelector('summary') || block) });
     });
     // cost is what is bad about a slide with the units from i to before j.
     function cost(i, j) {
@@ -124,6 +128,7 @@
     heads.forEach(function (all) {
       all.forEach(function (head, i) { head.insertAdjacentHTML('beforeend', '<span class="nth"> ' + (i + 1) + ' of ' + all.length + '</span>'); });
     });
+    slides = [first].concat(slides, last).filter(Boolean);
     main.replaceChildren.apply(main, slides);
     main.querySelectorAll('pre.small').forEach(function (pre) { pre.classList.remove('small'); });
     slides.forEach(function (section) { grow(section, GROWS[0]); });
@@ -133,6 +138,31 @@
       }).concat(section).map(function (other) { return other.grown; })));
     });
     return slides;
+  }
+
+  // opening takes the page's title, its step on the arc, and its first sentence; the title is repeated over
+  // the text below it. closing takes the way on, so that a click too many stays on the page.
+  function opening() {
+    var section = document.createElement('section'), head = main.querySelector('h1'), way = main.querySelector('h1 + p:has(> em:first-child)');
+    var text = (way || head)[AFTER], again = head.cloneNode(true), line = document.createElement('p');
+    if (main.querySelector('.game')) { return null; }
+    if (text.matches('.way')) { text = text[AFTER]; text[BEFORE].remove(); }
+    line.innerHTML = !text.matches('p, ul') || way && !way.children[1] ? '' : (text.querySelector('li') || text).innerHTML.replace(/^<strong>.*?<\/strong>/, '');
+    line.textContent = (/^[^]*?[.?!:](?=\s|$)/.exec(line.textContent) || [''])[0];
+    if (!way && !line.textContent) { return null; }
+    section.className = 'opening';
+    head.innerHTML = head.innerHTML.replace(': ', ':<br>');
+    again.removeAttribute('id');
+    delete again.dataset.block;
+    section.append(head, way || '', line);
+    if (!text.matches('h2')) { text.before(again); }
+    return section;
+  }
+  function closing() {
+    var section = document.createElement('section'), on = main.querySelector('.on:has(.next)'), before = on && on[BEFORE];
+    section.className = 'closing';
+    section.append.apply(section, before && before.matches('h2 + p') && words(before) < 30 ? [before[BEFORE], before, on] : [on || '']);
+    return on && !main.querySelector('.game') ? section : null;
   }
 
   // grow gives a slide's code and tables the largest letters in which they fit.
@@ -297,7 +327,7 @@
     if (section.matches('.alone')) { return; }
     if (answer) {
       hide(function (b, i) { return i < all.indexOf(head) || next && i >= all.indexOf(next); });
-      hide(function (b) { return b.matches('details, .on'); });
+      hide(function (b) { return b.matches('details'); });
       hide(function (b) { return b !== head; });
       for (var size = 0.95; size > 0.79 && over() > 0; size -= 0.05) { answer.style.fontSize = size + 'em'; }
     }
@@ -326,17 +356,29 @@
     window.scrollTo(0, 0);
     fill(slides[shown]);
     count.textContent = (shown + 1) + ' of ' + slides.length;
-    history.replaceState(null, '', '?slides=' + (shown + 1) + location.hash);
+    bar.children[3].title = (slides[shown + 1] || slides[shown]).querySelector('h1, h2, h3, .next').textContent;
+    clock();
+    history.replaceState(null, '', '?block=' + block() + '&slides=' + (shown + 1) + location.hash); // another size has other slides
+  }
+
+  function block() { return slides[shown].querySelector('[data-block]').dataset.block; }
+  // clock shows the minutes since the slides began in this window.
+  function clock() {
+    try { sessionStorage.setItem('began', began = Number(sessionStorage.getItem('began')) || began); } catch (e) { }
+    minutes.textContent = Math.floor((Date.now() - began) / 6e4) + ' min';
   }
 
   // present begins the slides, with what a mouse and a finger turn them with.
   function present() {
     root.dataset.slide = '';
     document.body.insertAdjacentHTML('beforeend', '<nav class="slides" aria-label="slides"><span></span><button aria-label="previous slide">' +
-      '‹</button><span></span><button aria-label="next slide">›</button><button aria-label="keys">?</button><button aria-label="end the slides">×</button></nav>');
+      '‹</button><span></span><button aria-label="next slide">›</button><button title="since the slides began; a click starts anew">0 min</button><button aria-label="keys">?</button><button aria-label="end the slides">×</button></nav>');
     bar = document.body.lastChild;
     bar.firstChild.textContent = document.title.split(/: | · /)[0];
     count = bar.children[2];
+    minutes = bar.children[4];
+    minutes.addEventListener('click', function () { sessionStorage.removeItem('began'); began = Date.now(); clock(); });
+    setInterval(clock, 2e4);
     bar.addEventListener('click', function (e) {
       var act = { '‹': function () { show(shown - 1); }, '›': function () { show(shown + 1); }, '?': function () { help.showModal(); }, '×': leave };
       if (act[e.target.textContent]) { act[e.target.textContent](); }
@@ -345,8 +387,8 @@
     // having is the slide with an element.
     function having(selector) { return slides.findIndex(function (section) { return section.querySelector(selector); }); }
     function named() { return /^#[\w-]+$/.test(location.hash) ? having('[id="' + location.hash.slice(1) + '"]') : -1; }
-    var asked = query.get('slides'), at = having('[data-block="' + query.get('block') + '"]');
-    if (at < 0) { at = asked === 'last' ? slides.length - 1 : Number(asked) ? asked - 1 : asked ? having('[id="' + asked + '"]') : named(); }
+    var asked = query.get('slides'), same = '[data-block="' + query.get('block') + '"]', at = having(same);
+    if (at < 0 || slides[asked - 1] && slides[asked - 1].querySelector(same)) { at = asked === 'last' ? slides.length - 1 : Number(asked) ? asked - 1 : asked ? having('[id="' + asked + '"]') : named(); }
     show(Math.max(0, Math.min(slides.length - 1, at)));
     window.addEventListener('hashchange', function () { if (named() >= 0) { show(named()); } });
     main.addEventListener('toggle', function () { fill(slides[shown]); }, true);
@@ -356,7 +398,7 @@
     });
     window.addEventListener('resize', function () { // other parts fit
       clearTimeout(resized);
-      resized = setTimeout(function () { location.replace('?slides&block=' + slides[shown].querySelector('[data-block]').dataset.block + location.hash); }, 300);
+      resized = setTimeout(function () { location.reload(); }, 300);
     });
   }
   // run is a slide's player, and pauses stops it.
@@ -405,8 +447,8 @@
     if (!on && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) { return; }
     if (!lockladder.scrolls(target)) { on = on || { ArrowRight: 1, ArrowLeft: -1, Home: -shown, End: slides.length - 1 - shown }[e.key]; }
     if (e.key === ' ' && !/^(BUTTON|A|SUMMARY)$/.test(target.tagName)) { on = e.shiftKey ? -1 : 1; }
-    if (on) { e.preventDefault(); if (!reads) { show(shown + on); } }
-    if (e.key === '.' || e.key === 'b') { pauses(); root.toggleAttribute('data-black'); }
+    if (on) { e.preventDefault(); if (!reads && (slides[shown + on] || !e.repeat)) { show(shown + on); } }
+    if (/^[.bB]$/.test(e.key)) { pauses(); root.toggleAttribute('data-black'); }
   });
   window.addEventListener('load', function () { // a player is drawn where it can be measured
     var charts = main.querySelectorAll('img[src*="benchmark-"]');
