@@ -356,11 +356,15 @@
     window.scrollTo(0, 0);
     fill(slides[shown]);
     count.textContent = (shown + 1) + ' of ' + slides.length;
-    bar.children[3].title = (slides[shown + 1] || slides[shown]).querySelector('h1, h2, h3, .next').textContent;
+    bar.children[3].dataset.next = section(shown + 1) === section(shown) ? '' : ' ' + section(shown + 1);
     clock();
     history.replaceState(null, '', '?block=' + block() + '&slides=' + (shown + 1) + location.hash); // another size has other slides
   }
 
+  function section(n) { // a slide's title
+    var head = slides[n] && slides[n].querySelector('h2, h3');
+    return head ? head.firstChild.data : '';
+  }
   function block() { return slides[shown].querySelector('[data-block]').dataset.block; }
   // clock shows the minutes since the slides began in this window.
   function clock() {
