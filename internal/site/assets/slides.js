@@ -366,9 +366,9 @@
     return head ? head.firstChild.data : '';
   }
   function block() { return slides[shown].querySelector('[data-block]').dataset.block; }
-  // clock shows the minutes since the slides began in this window.
+  // clock shows the minutes since the slides began in this window, if that was today.
   function clock() {
-    try { sessionStorage.setItem('began', began = Number(sessionStorage.getItem('began')) || began); } catch (e) { }
+    try { sessionStorage.setItem('began', began = [Number(sessionStorage.getItem('began')), began, Date.now()].find(function (at) { return Date.now() - at < 18e6; })); } catch (e) { }
     minutes.textContent = Math.floor((Date.now() - began) / 6e4) + ' min';
   }
 
