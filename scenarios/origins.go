@@ -93,6 +93,7 @@ func (s *S) mayBe(b *lab.Break) found {
 	case FalseSuccess:
 		add(b.Grant && (late || s.settings.nodes > 1), "late_grant: two holders")
 		add(b.Grant && story.Shares(), "two_owners_one_process: foreign release")
+		add(b.Grant && unsure, "lost_reply: false success")
 		add(!b.Grant && refusals, "error_replies: false success")
 		add(!b.Grant && unsure, "renewal_hangs: false success")
 		add(!b.Grant, "unlock_is_no_loss: false success", "unlock_not_held: false success",
