@@ -132,7 +132,7 @@ func content(n ast.Node, source []byte) string {
 		case *ast.String:
 			b.Write(c.Value)
 		default:
-			b.WriteString(content(child, source))
+			b.WriteString(strings.ReplaceAll(content(child, source), "\n", " ")) // code may be wrapped
 		}
 	}
 	return b.String()
