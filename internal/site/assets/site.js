@@ -316,7 +316,7 @@
   // A phone shows the rows of a table of sentences as cards.
   main.querySelectorAll('table').forEach(function (table) {
     var head = Array.from(table.rows[0].cells), cells = Array.from(table.querySelectorAll('tbody td'));
-    if (head.length < 3 || head.length > 7 || !cells.some(function (td) { return td.textContent.length > 85; })) { return; }
+    if (head.length < 3 || head.length > 7 || !cells.some(function (td) { return td.textContent.length > (head.length > 5 ? 45 : 85); })) { return; }
     table.classList.add('cards');
     cells.forEach(function (td) { td.dataset.name = td.cellIndex && head[td.cellIndex].textContent; });
   });
