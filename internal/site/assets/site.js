@@ -434,29 +434,8 @@
   }
   function address(page, anchor) {
     var base = new URL('.', new URL(home.getAttribute('href'), location.href));
-    return new URL(plain ? page.page : page.file, base).href + (anchor ? '#' + anchor : '');
+    return new URL(plain ? page.file.replace(/\.(md|json)(?=#|$)/, '.html') : page.file, base).href + (anchor ? '#' + anchor : '');
   }
-  // alike are words that readers type, and what the pages say for them.
-  var alike = {
-    'cron crontab scheduler': 'minute timetable job', 'duplicate double': 'twice idempotency', 'idempotent': 'idempotency', 'two': 'both', 'webhook': 'task job',
-    'oversold inventory booking reservation': 'oversell stock sold', 'steal stolen somebody someone stranger wrong': 'another foreign',
-    'stuck locked frozen blocked zombie': 'orphaned forever hangs', 'kill killed dead died die': 'crash dies', 'lose loses losing': 'lost loss',
-    'expiry ttl': 'lease expire ends pexpire', 'timeout': 'lease ttl deadline', 'heartbeat extend keepalive': 'renew watchdog', 'eviction': 'evict',
-    'retry backoff': 'polling attempt repeated', 'worker pod instance thread': 'client holder process', 'recursive nested': 'reentrant reentry',
-    'split brain': 'partition', 'pubsub subscribe subscription': 'notify message wakes', 'sentinel replication': 'replica failover', 'persistence aof': 'restart disk', 'internet offline wifi': 'network',
-    'performance speed slow latency throughput measure': 'benchmark costs fast', 'monitor metric observability prometheus': 'count alert log production',
-    'postgres postgresql mysql': 'mariadb sql database', 'js': 'javascript', 'golang': 'go', 'dotnet csharp': 'net', 'crossslot clusterdown': 'cluster', 'get_lock': 'mariadb', 'consul hazelcast': 'zookeeper etcd', 'celery django flask': 'python',
-    'election elect': 'zookeeper etcd timetable', 'sidekiq rails ruby': 'library languages', 'jedis lettuce setifabsent kotlin': 'java redisson', 'springboot': 'spring', 'gc': 'garbage', 'concurrency concurrent': 'race', 'rwlock': 'readwrite', 'p50 p99 percentile': 'benchmark', 'cheat cheatsheet': 'handout',
-    'course lesson class classroom teach training student': 'workshop participants exercises', 'playground sandbox simulate': 'laboratory', 'tutorial beginner introduction basics': 'guarantee bronze'
-  };
-  // phrases are what readers type of several words, and what the pages call it.
-  var phrases = [[/(not|never|\w+n.?t) (get |being )?(released?|unlocked|deleted|freed)(?! an? )|lock( \w+)? (stays?|remains?|still (held|there))( forever)?/i, 'orphaned bronze'],
-    [/(two|both|several|2) \w+ (got|get|hold|holds|have|has|acquired?|own) (the |a |one |same )*lock/i, 'two holders'],
-    [/\b(lock|lease)( \w+){0,2} expir\w*|\bexpir\w+ (lock|lease)s?\b/i, 'work takes longer than the lease'], [/extend( \w+)? (lock|lease|ttl)/i, 'renew the lease'],
-    [/.*(know|detect|notice|find out).* lost\b.*/i, 'holder learns of a loss'], [/(fail\w*|can(not|.?t)|could.?n.t|unable|not) (to )?(acquire|obtain|get)\w*( the| a)?( lock)?/i, 'clients wait orphaned lock'],
-    [/.*\b(choos|pick|select a|compar|decide|best)\w*( \w+){0,2} locks?\b.*/i, 'which lock'], [/.*\b(runs?|ran|processed|executed|sent) (twice|two times|multiple times)/i, 'do the same job at the same time'],
-    [/.*(i\/o timeout|connection re(fused|set)|broken pipe).*/i, 'request got no answer'], [/.*\b(failover|restart)\w* .*(lost|lose|gone|forg).*|.*lost .*(failover|restart).*/i, 'servers that forget'], [/^moved \d.*/i, 'MOVED'],
-    [/\bnode\.?js\b|\btypescript\b/i, 'library node-redlock'], [/double.?book\w*/i, 'stock sold twice'], [/^distributed locks?$/i, 'lock guarantee']];
   var little = new Set(('a after an and are at be by can did do does else for from get happen happens has have how i if in is it me my no not ' +
     'of on or our should so that the there this to vs versus was we were what when where which who why will with would you your').split(' '));
   // later is what is for experts or names everything: other pages come before it, unless it is asked for.
@@ -495,8 +474,8 @@
   }
   // meant are the words of the pages that a typed word may mean, and how sure that is.
   function meant(w, before, after) {
-    var s = stem(w), some = new Map(), like = new Set(Object.keys(alike).flatMap(function (typed) {
-      return typed.split(' ').map(stem).includes(s) ? tokens(alike[typed]).map(stem) : [];
+    var s = stem(w), some = new Map(), like = new Set(Object.keys(lockladder.alike).flatMap(function (typed) {
+      return typed.split(' ').map(stem).includes(s) ? tokens(lockladder.alike[typed]).map(stem) : [];
     }));
     // A word that the pages have as it is counts more than others of its stem, and much more than those that begin like it.
     var known = vocabulary.has(w), start = w.replace(/[^_]*$/, '');
@@ -529,7 +508,7 @@
     guesses = [];
     shown = [];
     text = text.replace(/\w+(Error|Exception)\b/g, function (w) { return vocabulary.has(w.toLowerCase()) ? w : w.replace(/(?<=[a-z])(?=[A-Z])/g, ' '); });
-    phrases.forEach(function (p) { text = text.replace(p[0], function (typed) { shown.push([typed, [p[1]]]); return p[1]; }); });
+    lockladder.phrases.forEach(function (p) { text = text.replace(p[0], function (typed) { shown.push([typed, [p[1]]]); return p[1]; }); });
     var all = tokens(text), big = all.filter(function (w) { return (w[1] || w >= '0' && w <= '9') && !little.has(w); });
     var words = big.length ? big : all, pages = new Map(), pairs = words.slice(1).map(function (w, i) { return ' ' + words[i] + ' ' + w + ' '; });
     var fits = words.map(function (w, i) { return meant(w, words[i - 1], words[i + 1]); });
@@ -554,7 +533,7 @@
       return worth * (part.code ? 0.5 : 1);
     }
     hits.forEach(function (hit) {
-      var first = hit.section.level === 1, most = 0, heading = hit.sure[1], title = hit.parts[1].words, length = title.length, seen = heading;
+      var first = hit.section === hit.page.sections[0], most = 0, heading = hit.sure[1], title = hit.parts[1].words, length = title.length, seen = heading;
       var kind = later.exec((hit.page.file + hit.section.title).toLowerCase()), asked = all[1] && hit.parts[1].line.includes(typed);
       hit.parts.slice(2).forEach(function (part, i) {
         var worth = sum(hit.sure[i + 2]) * part.weight * (first ? 1.3 : 1) * 30 / (30 + part.words.length) +
@@ -665,7 +644,7 @@
     var a = Object.assign(document.createElement('a'), { href: address(hit.page, place(hit)) });
     li.className = below ? 'below' : '';
     var name = document.createElement('b'), text = document.createElement(hit.part.code ? 'code' : 'span');
-    name.append.apply(name, marked(below ? title : hit.page.title + (hit.section.level > 1 ? ' › ' + title : ''), hit));
+    name.append.apply(name, marked(below ? title : hit.page.title + (hit.section === hit.page.sections[0] ? '' : ' › ' + title), hit));
     text.append.apply(text, marked(excerpt(hit), hit));
     a.append(name, ' ', text);
     li.append(a);
