@@ -370,6 +370,17 @@
         }
       } },
 
+    { name: 'a phone keeps a row\'s names in sight, wraps a diff, and has room for text', pages: ['/docs/matrix.md', '/docs/4-platinum.md', '/docs/workshop.md'],
+      sizes: [[390, 844]], check: async wrong => {
+        for (const table of all('main > table')) {
+          const names = Array.from(table.rows[1].cells).slice(0, 2), lefts = () => names.map(td => td.getBoundingClientRect().left), before = lefts();
+          table.scrollLeft = 200;
+          if (table.rows[0].cells.length > 9 && lefts().some((left, i) => Math.abs(left - before[i]) > 3)) { wrong.push('names move from ' + before + ' to ' + lefts()); }
+          if (/^\d+$/.test(names[0].textContent) && names[0].offsetWidth > 80) { wrong.push(names[0].textContent + ' is ' + names[0].offsetWidth + ' wide'); }
+        }
+        for (const pre of all('.unified')) { if (pre.scrollWidth > pre.clientWidth) { wrong.push('a diff scrolls sideways'); } }
+      } },
+
     { name: 'the search is in sight after scrolling, keeps the place, and leads to what is on the page itself',
       pages: ['/docs/limits.md', '/docs/glossary.md', '/docs/at-work.md', '/docs/6-watchdog.md'], sizes: both, check: async wrong => {
         const search = document.getElementById('search'), found = document.getElementById('found');

@@ -710,7 +710,7 @@
       var on = tab ? e.shiftKey ? -1 : 1 : { ArrowDown: 1, ArrowUp: -1 }[e.key];
       var next = on && !found.hidden && stops[stops.indexOf(document.activeElement) + on];
       if (next) { next.focus(); }
-      if (next || on && !tab) { e.preventDefault(); } // the page stays where it is
+      if (next || on && !tab || e.key === 'Escape') { e.preventDefault(); } // the page stays where it is, and the field as it is
       if (e.key === 'ArrowDown' && found.hidden) { load(); }
       if (e.key === 'Escape' && found.hidden) { search.value = ''; search.blur(); }
       if (e.key === 'Escape' && !found.hidden) { search.focus({ preventScroll: true }); opens(false); }
