@@ -18,7 +18,9 @@ lockladder.alike = {
 lockladder.phrases = [[/(not|never|\w+n.?t) (get |being )?(released?|unlocked|deleted|freed)(?! an? )|lock( \w+)? (stays?|remains?|still (held|there))( forever)?/i, 'orphaned bronze'],
   [/(two|both|several|2) \w+ (got|get|hold|holds|have|has|acquired?|own) (the |a |one |same )*lock/i, 'two holders'],
   [/\b(lock|lease)( \w+){0,2} expir(es|ed|ing)( too)?( early| soon| fast)?|\bexpir(ed|ing) (lock|lease)s?\b/i, 'work takes longer than the lease'], [/extend( \w+)? (lock|lease|ttl)/i, 'renew the lease'],
-  [/.*(know|detect|notice|find out).* lost\b.*/i, 'holder learns of a loss'], [/(fail\w*|can(not|.?t)|could.?n.t|unable|not) (to )?(acquire|obtain|get)\w*( the| a)?( lock)?/i, 'clients wait orphaned lock'],
+  [/.*(know|detect|notice|find out).* lost\b.*/i, 'holder learns of a loss'], [/(fail\w*|can(not|.?t)|could.?n.t|unable|not) (to )?((acquire|obtain)\w*( the| a)?( lock)?|get (the |a )?lock)/i, 'clients wait orphaned lock'],
   [/.*\b(choos|pick|select a|compar|decide|best)\w*( \w+){0,2} locks?\b.*/i, 'which lock'], [/.*\b(runs?|ran|processed|executed|sent) (twice|two times|multiple times)/i, 'do the same job at the same time'],
   [/.*(i\/o timeout|connection re(fused|set)|broken pipe).*/i, 'request got no answer'], [/.*\b(failover|restart)\w* .*(lost|lose|gone|forg).*|.*lost .*(failover|restart).*/i, 'servers that forget'], [/^moved \d.*/i, 'MOVED'],
+  [/.*\b(what|which|best|right|good) (ttl|lease|timeout).*/i, 'how long should a lease be'], [/.*redlock (safe|broken|dead).*/i, 'redlock'], [/^noperm .*/i, 'access control lists'],
+  [/unit.?tests?\b/i, 'test your own'], [/.*timeout.?(error|exception).*/i, 'gave up the wait was too long'],
   [/\bnode\.?js\b|\btypescript\b/i, 'library node-redlock'], [/double.?book\w*/i, 'stock sold twice'], [/^distributed locks?$/i, 'lock guarantee']];
