@@ -102,7 +102,8 @@ func (s *Site) search() []byte {
 		add(file, d.Title(), d.Sections(file == glossaryPage)...)
 	}
 	for i, l := range levels(Levels, "") {
-		add(l.Path[1:], l.Title, Section{Title: l.Title, Level: 1, Text: Levels[i].Ask + "\n" + Levels[i].Story})
+		text := Levels[i].Ask + "\n" + Levels[i].Story
+		add(l.Path[1:], l.Title, Section{Title: l.Title, Level: 1, Text: text})
 	}
 	words, _ := assets.ReadFile("assets/words.js")
 	text, _ := json.Marshal(all) // strings and numbers
