@@ -16,7 +16,7 @@ func TestPanesPairWhatIsGoneWithWhatCame(t *testing.T) {
 	assert.Equal(t, `<tr class="gone came"><td class="was">b</td>`+
 		`<td class="is">d</td></tr>`, rows[3])
 	assert.Equal(t, `<tr class="gone"><td class="was">c</td><td class="is"></td></tr>`, rows[4])
-	assert.Contains(t, html, `<span class="gone">-c</span>`)
+	assert.Contains(t, html, `<del>-c</del>`)
 }
 
 func TestHighlightKeepsEveryLine(t *testing.T) {

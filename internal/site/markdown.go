@@ -132,7 +132,7 @@ func content(n ast.Node, source []byte) string {
 		case *ast.String:
 			b.Write(c.Value)
 		default:
-			b.WriteString(content(child, source))
+			b.WriteString(strings.ReplaceAll(content(child, source), "\n", " ")) // code may be wrapped
 		}
 	}
 	return b.String()
@@ -230,13 +230,13 @@ func unified(marks []byte, left, right []string) string {
 	for _, mark := range marks {
 		switch mark {
 		case '-':
-			b.WriteString(`<span class="gone">-` + left[0] + "</span>\n")
+			b.WriteString("<del>-" + left[0] + "</del>\n")
 			left = left[1:]
 		case '+':
-			b.WriteString(`<span class="came">+` + right[0] + "</span>\n")
+			b.WriteString("<ins>+" + right[0] + "</ins>\n")
 			right = right[1:]
 		default:
-			b.WriteString(" " + right[0] + "\n")
+			b.WriteString("<span> " + right[0] + "</span>\n") // a phone wraps it
 			left, right = left[1:], right[1:]
 		}
 	}

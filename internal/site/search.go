@@ -22,7 +22,7 @@ var notLetters = regexp.MustCompile(`[^a-z]+`)
 type Section struct {
 	Title  string     `json:"title"`
 	Anchor string     `json:"anchor,omitempty"`
-	Level  int        `json:"level"`
+	Level  int        `json:"-"`
 	Text   string     `json:"text"`             // its blocks in lines
 	Tables [][]string `json:"tables,omitempty"` // their rows, with the heads and the cells in lines
 	Code   []string   `json:"code,omitempty"`   // its lines, each where the document first has it
@@ -90,22 +90,22 @@ func words(n ast.Node, source []byte) string {
 	return strings.Join(all, "\n")
 }
 
-// search is the script: a list of pages with their sections, and the levels.
+// search is the script: everyday words, and a list of pages with their sections, and the levels.
 func (s *Site) search() []byte {
 	var all []map[string]any
-	add := func(file, hash, title string, sections ...Section) {
-		all = append(all, map[string]any{"file": file + hash, "page": exported(file) + hash, // in an export
-			"title": title, "sections": sections})
+	add := func(file, title string, sections ...Section) {
+		all = append(all, map[string]any{"file": file, "title": title, "sections": sections})
 	}
 	for _, file := range s.Order() {
 		text, _ := fs.ReadFile(s.root, file) // its page says what is wrong
 		d := Parse(strings.ReplaceAll(string(text), "\r\n", "\n"))
-		add(file, "", d.Title(), d.Sections(file == glossaryPage)...)
+		add(file, d.Title(), d.Sections(file == glossaryPage)...)
 	}
 	for i, l := range levels(Levels, "") {
-		file, hash, _ := strings.Cut(l.Path[1:], "#")
-		add(file, "#"+hash, l.Title, Section{Title: l.Title, Level: 1, Text: Levels[i].Ask + "\n" + Levels[i].Story})
+		text := Levels[i].Ask + "\n" + Levels[i].Story
+		add(l.Path[1:], l.Title, Section{Title: l.Title, Level: 1, Text: text})
 	}
+	words, _ := assets.ReadFile("assets/words.js")
 	text, _ := json.Marshal(all) // strings and numbers
-	return append(append([]byte("lockladder.pages = "), text...), ";\n"...)
+	return append(append(append(words, "lockladder.pages = "...), text...), ";\n"...)
 }

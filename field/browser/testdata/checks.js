@@ -325,7 +325,12 @@
           ['fairness', '/docs/fair.md'], ['pg_advisory_lock', '/docs/recipe.md'], ['setIfAbsent', '/docs/redisson.md'], ['CROSSSLOT', '/docs/go-redis.md'],
           ['GET_LOCK', '/docs/alternatives.md'], ['leader election', '/docs/alternatives.md'], ['distributed lock', '/docs/0-before.md'],
           ['redis lock not released', '/docs/1-bronze.md'], ['two processes got the lock', '/docs/glossary.md'], ['double booking', '/docs/transactions.md'],
-          ['redis', '/docs/go-redis.md'], ['node.js', '/docs/libraries.md'], ['Spring', '/docs/redisson.md']]) {
+          ['redis', '/docs/go-redis.md'], ['node.js', '/docs/libraries.md'],
+          ['Spring', '/docs/scheduled.md'], ['lock keeps expiring', '/docs/6-watchdog.md'], ['GC pause', '/docs/limits.md'], ['how to choose a lock', '/docs/at-work.md'],
+          ["Cannot release a lock that's no longer owned", '/docs/production.md'], ["READONLY You can't write against a read only replica", '/docs/production.md'],
+          ['BUSY', '/docs/production.md'], ['MOVED 3999 127.0.0.1:6381', '/docs/production.md'], ['lock lost after failover', '/docs/limits.md'],
+          ['pub/sub', '/docs/notify.md'], ['Lost()', '/docs/6-watchdog.md'], ['my job ran twice', '/docs/scheduled.md'],
+          ['fariness', '/docs/fair.md'], ['redlcck', '/docs/8-redlock.md'], ['watchodgg', '/docs/6-watchdog.md'], ['Kotlin', '/docs/redisson.md']]) {
           search.value = words;
           search.dispatchEvent(new Event('input'));
           await until(() => found.querySelector('a'));
@@ -336,7 +341,10 @@
             wrong.push(words + ' is not marked');
           }
         }
-        if (!found.textContent.startsWith('“Spring”: shown for java, redisson.')) { wrong.push('no word that was looked for: ' + found.textContent.slice(0, 60)); }
+        if (!found.textContent.startsWith('“Kotlin”: shown for java, redisson.')) { wrong.push('no word that was looked for: ' + found.textContent.slice(0, 60)); }
+        search.value = 'kubernetes pod evicted lock';
+        search.dispatchEvent(new Event('input'));
+        if (all('li', found).length > 3) { wrong.push(all('li', found).length + ' near misses'); }
         search.value = 'redis';
         search.dispatchEvent(new Event('input'));
         if (all('mark', found).some(m => /redisson/i.test(m.textContent))) { wrong.push('redis marks Redisson'); }
@@ -355,6 +363,29 @@
           const ways = all('a', found).map(a => a.textContent).join();
           if (ways !== 'Play,Climb,Decide,Teach,Glossary') { wrong.push(nothing + ' offers ' + ways); }
         }
+        const frame = Object.assign(document.createElement('iframe'), { src: location.pathname, width: 1000, height: 600 });
+        document.body.append(frame);
+        for (const [words, marked] of [['no acquired for several leases', 'acquired,several,leases'], ['silently let the owner', 'silently,let,owner']]) { // a row, a fold
+          await until(() => frame.contentDocument.querySelector('#search') && frame.contentDocument.readyState === 'complete');
+          const box = Object.assign(frame.contentDocument.querySelector('#search'), { value: words }), from = frame.contentDocument;
+          box.dispatchEvent(new Event('input'));
+          await until(() => from.querySelector('#found li a'));
+          key('Enter', box);
+          await until(() => frame.contentDocument !== from && frame.contentWindow.CSS.highlights.get('found'));
+          const marks = Array.from(frame.contentWindow.CSS.highlights.get('found') || []), at = marks[0]?.getBoundingClientRect();
+          if (marks.join() !== marked || !(at.height && at.top > 40 && at.bottom < 600 && at.left > 0 && at.right < 1000)) { wrong.push(words + ' marks ' + marks + ' at ' + at?.top); }
+        }
+      } },
+
+    { name: 'a phone keeps a row\'s names in sight, wraps a diff, and has room for text', pages: ['/docs/matrix.md', '/docs/4-platinum.md', '/docs/workshop.md'],
+      sizes: [[390, 844]], check: async wrong => {
+        for (const table of all('main > table')) {
+          const names = Array.from(table.rows[1].cells).slice(0, 2), lefts = () => names.map(td => td.getBoundingClientRect().left), before = lefts();
+          table.scrollLeft = 200;
+          if (table.rows[0].cells.length > 9 && lefts().some((left, i) => Math.abs(left - before[i]) > 3)) { wrong.push('names move from ' + before + ' to ' + lefts()); }
+          if (/^\d+$/.test(names[0].textContent) && names[0].offsetWidth > 80) { wrong.push(names[0].textContent + ' is ' + names[0].offsetWidth + ' wide'); }
+        }
+        for (const pre of all('.unified')) { if (pre.scrollWidth > pre.clientWidth) { wrong.push('a diff scrolls sideways'); } }
       } },
 
     { name: 'the search is in sight after scrolling, keeps the place, and leads to what is on the page itself',

@@ -321,7 +321,7 @@
   // A phone shows the rows of a table of sentences as cards.
   main.querySelectorAll('table').forEach(function (table) {
     var head = Array.from(table.rows[0].cells), cells = Array.from(table.querySelectorAll('tbody td'));
-    if (head.length < 3 || head.length > 7 || !cells.some(function (td) { return td.textContent.length > 85; })) { return; }
+    if (head.length < 3 || head.length > 7 || !cells.some(function (td) { return td.textContent.length > (head.length > 5 ? 45 : 85); })) { return; }
     table.classList.add('cards');
     cells.forEach(function (td) { td.dataset.name = td.cellIndex && head[td.cellIndex].textContent; });
   });
@@ -439,40 +439,24 @@
   }
   function address(page, anchor) {
     var base = new URL('.', new URL(home.getAttribute('href'), location.href));
-    return new URL(plain ? page.page : page.file, base).href + (anchor ? '#' + anchor : '');
+    return new URL(plain ? page.file.replace(/\.(md|json)(?=#|$)/, '.html') : page.file, base).href + (anchor ? '#' + anchor : '');
   }
-  // alike are words that readers type, and what the pages say for them.
-  var alike = {
-    'cron crontab scheduler': 'minute timetable job', 'duplicate double': 'twice idempotency', 'idempotent': 'idempotency', 'two': 'both', 'webhook': 'task job',
-    'oversold inventory booking reservation': 'oversell stock sold', 'steal stolen somebody someone stranger wrong': 'another foreign',
-    'stuck locked frozen blocked zombie': 'orphaned forever hangs', 'kill killed dead died die': 'crash dies', 'lose loses losing': 'lost loss',
-    'expiry ttl': 'lease expire ends pexpire', 'timeout': 'lease ttl deadline', 'heartbeat extend keepalive': 'renew watchdog', 'eviction': 'evict',
-    'retry backoff': 'polling attempt repeated', 'worker pod instance thread': 'client holder process', 'recursive nested': 'reentrant reentry',
-    'split brain': 'partition', 'pubsub subscribe subscription': 'notify message wakes', 'sentinel replication': 'replica failover', 'persistence aof': 'restart disk', 'internet offline wifi': 'network',
-    'performance speed slow latency throughput measure': 'benchmark costs fast', 'monitor metric observability prometheus': 'count alert log production',
-    'postgres postgresql mysql': 'mariadb sql database', 'js': 'javascript', 'golang': 'go', 'dotnet csharp': 'net', 'crossslot clusterdown': 'cluster', 'get_lock': 'mariadb', 'consul hazelcast': 'zookeeper etcd', 'celery django flask': 'python',
-    'election elect': 'zookeeper etcd timetable', 'sidekiq rails ruby': 'library languages', 'jedis lettuce setifabsent shedlock': 'java redisson', 'rwlock': 'readwrite', 'p50 p99 percentile': 'benchmark', 'cheat cheatsheet': 'handout', 'spring boot springboot kotlin': 'java redisson',
-    'course lesson class classroom teach training student': 'workshop participants exercises', 'playground sandbox simulate': 'laboratory', 'tutorial beginner introduction basics': 'guarantee bronze'
-  };
-  // phrases are what readers type of several words, and what the pages call it.
-  var phrases = [[/(not|never|\w+n.?t) (get |being )?(released?|unlocked|deleted|freed)/i, 'orphaned bronze'],
-    [/(two|both|several|2) \w+ (got|get|hold|holds|have|has|acquired?|own) (the |a |one |same )*lock/i, 'two holders'],
-    [/\bnode\.?js\b|\btypescript\b/i, 'library node-redlock'], [/double.?book\w*/i, 'stock sold twice'], [/^distributed locks?$/i, 'lock guarantee']];
   var little = new Set(('a after an and are at be by can did do does else for from get happen happens has have how i if in is it me my no not ' +
     'of on or our should so that the there this to vs versus was we were what when where which who why will with would you your').split(' '));
   // later is what is for experts or names everything: other pages come before it, unless it is asked for.
-  var later = /exercises|matrix|sources|challenges|alternatives|libraries|redisson|explorer|swarm|soak|language|workshop|import|cohort|handout|levels\/|reference|what comes next/;
+  var later = /exercises|matrix|sources|challenges|alternatives|libraries|redisson|explorer|swarm|soak|language|workshop|import|cohort|handout|levels\/|reference|valkey|what comes next/;
   var sections, guesses = [], shown = [], vocabulary = new Map(); // the pages' words, and their stems
-  function tokens(text) { return text.toLowerCase().replace('c#', 'csharp').match(/[\p{L}\p{N}_]+/gu) || []; }
+  function tokens(text) { return text.toLowerCase().replace('c#', 'csharp').replace('pub/sub', 'pubsub').match(/[\p{L}\p{N}_]+/gu) || []; }
   // stem is a word without its ending: expiry finds expired.
   function stem(w) { return w.replace(/(?<=^.{3,})(?<![isu])s$/, '').replace(/^(.{4,}?)(ation|ness|ing|ied|ed|er|ie|al|e|y)$/, '$1'); }
-  // typo is whether one letter of a word is wrong, missing, too much, or swapped with the next. Short words only look alike.
-  function typo(a, b) {
-    if (a.length < 5 || b.length < 5) { return false; }
+  // typo is whether at most n letters of a word are wrong, missing, too much, or swapped with the next.
+  function typo(a, b, n) {
     for (var i = 0; i < a.length && a[i] === b[i];) { i++; }
     var x = a.slice(i), y = b.slice(i);
-    return i && ([y, y.slice(1)].includes(x.slice(1)) || x === y.slice(1) || x === y[1] + y[0] + y.slice(2));
+    return x === y || n > 0 && [[x.slice(1), y.slice(1)], [x, y.slice(1)], [x.slice(1), y], x[1] && x[1] + x[0] === y.slice(0, 2) && [x.slice(2), y.slice(2)]]
+      .some(function (rest) { return rest && typo(rest[0], rest[1], n - 1); });
   }
+  function letters(w) { return Array.from(w).sort().join(); }
   // part is a sentence with what follows it, or a row of a table, which says less if it ends in a sign or a figure.
   function part(text, sentence) {
     var words = tokens(sentence || text);
@@ -495,8 +479,8 @@
   }
   // meant are the words of the pages that a typed word may mean, and how sure that is.
   function meant(w, before, after) {
-    var s = stem(w), some = new Map(), like = new Set(Object.keys(alike).flatMap(function (typed) {
-      return typed.split(' ').map(stem).includes(s) ? tokens(alike[typed]).map(stem) : [];
+    var s = stem(w), some = new Map(), like = new Set(Object.keys(lockladder.alike).flatMap(function (typed) {
+      return typed.split(' ').map(stem).includes(s) ? tokens(lockladder.alike[typed]).map(stem) : [];
     }));
     // A word that the pages have as it is counts more than others of its stem, and much more than those that begin like it.
     var known = vocabulary.has(w), start = w.replace(/[^_]*$/, '');
@@ -509,11 +493,16 @@
     if (like.size && all.length && all.every(function (t) { return some.get(t) === 0.65; })) {
       shown.push([w, Array.from(like).flatMap(function (l) { return all.find(function (t) { return vocabulary.get(t) === l; }) || []; })]);
     }
-    if (!all.length && w.length > 2) {
+    for (var n = 1, near = new Map(); !all.length && !near.size && w.length > 2 && n < 3; n++) { // a second letter is wrong only in a long word
       vocabulary.forEach(function (its, t) {
-        if (t.split('_').includes(w) || w.length > 4 && t.includes(w) || typo(w, t) || typo(s, its) || start && t.startsWith(start)) { some.set(t, 0.5); }
+        var part = n < 2 && (t.split('_').includes(w) || w.length > 4 && t.includes(w) || start && t.startsWith(start));
+        var long = Math.min(w.length, t.length) > 4 ? w.length > 7 || n < 2 : letters(s) === letters(its);
+        if (part || long && w[0] === t[0] && (typo(w, t, n) || typo(s, its, n))) { near.set(its, near.get(its) || t); }
       });
-      guesses.push([w, Array.from(some.keys())]);
+    }
+    if (near.size || !all.length && w.length > 2) {
+      guesses.push([w, Array.from(near.values())]);
+      vocabulary.forEach(function (its, t) { if (near.has(its)) { some.set(t, 0.5); } });
     }
     return some;
   }
@@ -523,7 +512,8 @@
     sections = sections || lockladder.pages.slice(1).flatMap(divided); // the front page is a list of links
     guesses = [];
     shown = [];
-    phrases.forEach(function (p) { text = text.replace(p[0], function (typed) { shown.push([typed, [p[1]]]); return p[1]; }); });
+    text = text.replace(/\w+(Error|Exception)\b/g, function (w) { return vocabulary.has(w.toLowerCase()) ? w : w.replace(/(?<=[a-z])(?=[A-Z])/g, ' '); });
+    lockladder.phrases.forEach(function (p) { text = text.replace(p[0], function (typed) { shown.push([typed, [p[1]]]); return p[1]; }); });
     var all = tokens(text), big = all.filter(function (w) { return (w[1] || w >= '0' && w <= '9') && !little.has(w); });
     var words = big.length ? big : all, pages = new Map(), pairs = words.slice(1).map(function (w, i) { return ' ' + words[i] + ' ' + w + ' '; });
     var fits = words.map(function (w, i) { return meant(w, words[i - 1], words[i + 1]); });
@@ -539,14 +529,16 @@
       return Math.log(1 + hits.length / (1 + hits.filter(function (hit) { return hit.any[i] >= 0.7; }).length));
     });
     var whole = sum(words.map(function () { return 1; }));
-    var typed = ' ' + all.join(' ') + ' ', name = words[1] && !/\s/.test(text.trim()) && text.trim().toLowerCase();
-    // together is what it's worth that a part has typed words beside each other, or all of a name such as lock.ErrLost.
+    var typed = ' ' + all.join(' ') + ' ', name = (words[1] || /\W/.test(text.trim())) && !/\s/.test(text.trim()) && text.trim().toLowerCase();
+    var loud = text.match(/\b[A-Z_]{3,}\b/g) || [];
+    // together is what it's worth that a part has typed words beside each other, or all of a name such as lock.ErrLost or BUSY.
     function together(part) {
       var worth = name ? part.text.toLowerCase().includes(name) && 6 : 3 * pairs.filter(function (pair) { return part.line.includes(pair); }).length / (pairs.length || 1);
+      if (loud.some(function (w) { return part.text.includes(w); })) { worth += 6; }
       return worth * (part.code ? 0.5 : 1);
     }
     hits.forEach(function (hit) {
-      var first = hit.section.level === 1, most = 0, heading = hit.sure[1], title = hit.parts[1].words, length = title.length, seen = heading;
+      var first = hit.section === hit.page.sections[0], most = 0, heading = hit.sure[1], title = hit.parts[1].words, length = title.length, seen = heading;
       var kind = later.exec((hit.page.file + hit.section.title).toLowerCase()), asked = all[1] && hit.parts[1].line.includes(typed);
       hit.parts.slice(2).forEach(function (part, i) {
         var worth = sum(hit.sure[i + 2]) * part.weight * (first ? 1.3 : 1) * 30 / (30 + part.words.length) +
@@ -614,11 +606,13 @@
     var text = hit.section.term ? hit.section.title : (hit.part.code ? hit.part.text : row || hit.part.text.split(' ').slice(0, 5).join(' ')).replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '');
     return (hit.section.anchor || '') + (text && ':~:text=' + encodeURIComponent(text).replace(/-/g, '%2D'));
   }
-  // jump shows what was found on this page, where a text fragment would also find the list of pages.
-  function jump(hit) {
-    var from = document.getElementById(hit.section.anchor) || main, walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
-    var nodes = [], ends = [], text = '', words = hit.section.term ? tokens(hit.section.title) : hit.part.words, m, range = new Range();
-    for (walker.currentNode = from; walker.nextNode();) {
+  // jump shows the result that was chosen, with marks at its words: a text fragment may find the list of pages.
+  function jump() {
+    var to, walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT), nodes = [], ends = [], text = '', m;
+    try { to = JSON.parse(sessionStorage.getItem('found')); sessionStorage.removeItem('found'); } catch (e) { }
+    if (!to) { return; }
+    var from = walker.currentNode = document.getElementById(to.anchor) || main;
+    while (walker.nextNode()) {
       nodes.push(walker.currentNode);
       ends.push((text += walker.currentNode.data).length);
     }
@@ -626,15 +620,27 @@
       var n = ends.findIndex(function (end) { return end > at; });
       return [nodes[n], at - ends[n] + nodes[n].length + after];
     }
+    function marks(start, end) {
+      return Array.from(text.slice(start, end).matchAll(/[\p{L}\p{N}_]+/gu)).filter(function (w) { return to.sought.includes(w[0].toLowerCase()); }).map(function (w) {
+        var range = new Range();
+        range.setStart.apply(range, edge(start + w.index, 0));
+        range.setEnd.apply(range, edge(start + w.index + w[0].length - 1, 1));
+        return range;
+      });
+    }
     from.scrollIntoView();
-    for (var all = new RegExp(words.join('[^\\p{L}\\p{N}_]*'), 'giu'); words.length && (m = all.exec(text));) {
-      range.setStart.apply(range, edge(m.index, 0));
-      range.setEnd.apply(range, edge(m.index + m[0].length - 1, 1));
-      for (var fold = range.startContainer.parentElement; fold !== main; fold = fold.parentElement) { if (fold.nodeName === 'DETAILS') { fold.open = true; } }
-      var box = range.getBoundingClientRect();
+    for (var all = new RegExp(to.words.join('[^\\p{L}\\p{N}_]*'), 'giu'); to.words.length && (m = all.exec(text));) {
+      var ranges = marks(m.index, m.index + m[0].length), first = ranges[0] || marks(0)[0]; // or a word of the heading
+      if (!first) { return; }
+      for (var fold = first.startContainer.parentElement; fold !== main; fold = fold.parentElement) { if (fold.nodeName === 'DETAILS') { fold.open = true; } }
+      var box = first.getBoundingClientRect(), at = document.createElement('span');
       if (!box.height) { continue; } // of two forms of a listing, one is hidden
-      if (box.top < 60 || box.bottom > innerHeight * 0.8) { window.scrollBy(0, box.top - innerHeight / 3); }
-      if (window.Highlight) { CSS.highlights.set('found', new Highlight(range)); }
+      first.insertNode(at);
+      at.scrollIntoView({ block: box.top < 60 || box.bottom > innerHeight * 0.8 ? 'center' : 'nearest', inline: 'center' }); // also sideways
+      fold = at.parentNode;
+      at.remove();
+      fold.normalize();
+      if (window.Highlight) { CSS.highlights.set('found', ranges.concat(first).reduce(function (all, range) { return all.add(range); }, new Highlight())); }
       return;
     }
   }
@@ -643,7 +649,7 @@
     var a = Object.assign(document.createElement('a'), { href: address(hit.page, place(hit)) });
     li.className = below ? 'below' : '';
     var name = document.createElement('b'), text = document.createElement(hit.part.code ? 'code' : 'span');
-    name.append.apply(name, marked(below ? title : hit.page.title + (hit.section.level > 1 ? ' › ' + title : ''), hit));
+    name.append.apply(name, marked(below ? title : hit.page.title + (hit.section === hit.page.sections[0] ? '' : ' › ' + title), hit));
     text.append.apply(text, marked(excerpt(hit), hit));
     a.append(name, ' ', text);
     li.append(a);
@@ -651,11 +657,15 @@
       if (e.ctrlKey || e.metaKey || e.shiftKey) { return; } // they open it elsewhere
       opens(false);
       search.value = '';
-      if (a.pathname !== location.pathname || /#/.test(hit.page.file) || query.has('slides')) { return; }
+      if (/#/.test(hit.page.file)) { return; }
+      var words = hit.section.term ? tokens(hit.section.title) : hit.part.words, sought = words.concat(hit.parts[1].words).filter(function (w) { return has(w, hit); });
+      try { sessionStorage.setItem('found', JSON.stringify({ anchor: hit.section.anchor, words: words, sought: sought })); } catch (e) { return; }
+      a.href = a.href.split(/#?:~:/)[0];
+      if (a.pathname !== location.pathname || query.has('slides')) { return; }
       e.preventDefault();
       search.blur();
-      history.pushState(null, '', a.href.split(/#?:~:/)[0]);
-      jump(hit);
+      history.pushState(null, '', a.href);
+      jump();
     });
     return li;
   }
@@ -680,13 +690,13 @@
       var at = search.value.toLowerCase().indexOf(s[0].toLowerCase()), typed = at < 0 ? s[0].replace('csharp', 'C#') : search.value.substr(at, s[0].length);
       found.append('“' + typed + '”: shown for ' + s[1].slice(0, 3).join(', ') + '. ');
     });
-    if (guesses.length) {
-      found.append.apply(found, guesses.map(function (g) {
-        return 'Nothing has “' + g[0] + '”. ' + (g[1].length ? 'Closest: ' + g[1].slice(0, 3).join(', ') + '. ' : '');
-      }));
-    } else if (!pages.flat().some(function (hit) { return hit.any.every(Boolean); })) { found.append('Nothing has all of these words. Closest:'); }
+    guesses.forEach(function (g) {
+      found.append('Nothing has “' + g[0] + '”. ' + (g[1].length ? 'Closest: ' + g[1].slice(0, 3).join(', ') + '. ' : ''));
+    });
+    var near = !pages.flat().some(function (hit) { return hit.any.every(Boolean); }); // the best have some of the words
+    if (near && !guesses.length) { found.append('Nothing has all of these words. Closest:'); }
     if (/\b(tutorial|beginner|newcomer|intro(duction)?|quick ?start|(get|getting|where to|how to)? ?(start(ed)?|begin)( here)?)\s*$/i.test(search.value)) { ways('Begin here:'); }
-    ul.append.apply(ul, pages.slice(0, 8).flatMap(function (hits) { return hits.map(item); }));
+    ul.append.apply(ul, pages.slice(0, near ? 3 : 8).flatMap(function (hits) { return (near ? hits.slice(0, 1) : hits).map(item); }));
     found.append(ul);
   }
   search.addEventListener('input', load);
@@ -705,7 +715,7 @@
       var on = tab ? e.shiftKey ? -1 : 1 : { ArrowDown: 1, ArrowUp: -1 }[e.key];
       var next = on && !found.hidden && stops[stops.indexOf(document.activeElement) + on];
       if (next) { next.focus(); }
-      if (next || on && !tab) { e.preventDefault(); } // the page stays where it is
+      if (next || on && !tab || e.key === 'Escape') { e.preventDefault(); } // the page stays where it is, and the field as it is
       if (e.key === 'ArrowDown' && found.hidden) { load(); }
       if (e.key === 'Escape' && found.hidden) { search.value = ''; search.blur(); }
       if (e.key === 'Escape' && !found.hidden) { search.focus({ preventScroll: true }); opens(false); }
@@ -715,6 +725,7 @@
       if (e.relatedTarget && e.relatedTarget !== search && !found.contains(e.relatedTarget)) { opens(false); }
     });
   });
+  window.addEventListener('load', jump); // to a result that was chosen on another page
   // Where a run or a level needs the screen, the head of the page comes when a reader scrolls up.
   var finger = 0;
   function upward(by) { if (Math.abs(by) > 4) { root.toggleAttribute('data-up', by < 0); } }
