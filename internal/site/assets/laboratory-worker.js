@@ -19,9 +19,10 @@ self.lockladderReady = function () { postMessage({ ready: true }); };
 self.onmessage = function (event) {
   clearTimeout(idle);
   self.lockladder(event.data, function (answer) {
-    postMessage({ answer: mistake ? blamed(answer) : answer });
+    postMessage({ answer: mistake ? blamed(answer) : explained(answer) });
     mistake = '';
     early = false;
+    last = null;
     rest();
   });
 };
@@ -38,10 +39,53 @@ function blamed(answer) {
   return JSON.stringify(Object.assign(JSON.parse(answer), { error: mistake, mistake: true, early: early }));
 }
 
+// explained has what a program in Go says of a learner's lock in the words of the lock.
+function explained(answer) {
+  var a = last && JSON.parse(answer), error = a && a.error || '', name = last && last.name;
+  if (/a free lock on a healthy server is not granted|can't release a lock that it holds/.test(error)) {
+    a.error = last.why || at(last.line || begins(name)) + name + ' returned false, though the lock is ' +
+      (name === 'unlock' ? 'this owner\'s' : 'free') + (last.command ? ': Redis replied ' + shown(last.reply) + ' to ' +
+      last.command.join(' ').replace(/:warm:\w+/g, '') : '. It sent no command: write yield before a command');
+  } else if (/the lock was granted(,| without)/.test(error)) {
+    a.early = true; // in another scenario it may be refused
+    a.error = at(begins('tryLock')) + 'tryLock returned true' + (/without a command/.test(error) ?
+      ' without sending a command: only Redis knows whether the lock is free' : ', but no command has set the key `key`');
+  } else { return answer; }
+  return JSON.stringify(Object.assign(a, { mistake: true }));
+}
+
 // A learner's lock is a few generator functions, and the program resumes a call of one
 // with each reply, see package coroutine. A yield of a command tells its line.
 var FUNCTIONS = ['tryLock', 'unlock', 'lock', 'renew'];
-var SETTING = ['key', 'ttl', 'token', 'now', 'sleep', 'Math'];
+var SETTING = ['key', 'ttl', 'token', 'now', 'sleep', 'Math', 'loops'];
+
+// What is written, the lines of yields of which it can't be seen what they send, and the call
+// that was resumed last. A loop counts its turns, so that one without an end is found at once.
+var written = '', unclear = [], last = null, turns = 0;
+function loops(line) {
+  if (++turns > 1e6) { throw new RangeError(wrong(at(line) + 'this loop has no end: it went round a million times without a yield').thrown); }
+  return true;
+}
+function lineOf(pattern) {
+  var place = written.search(pattern);
+  return place < 0 ? 0 : written.slice(0, place).split('\n').length;
+}
+function begins(name) { return lineOf(new RegExp('function\\s*\\*?\\s*' + name + '\\b')); }
+// instrumented is the code with the line in each command, and with loops that count. Strings and
+// comments, which may have Lua in them, stay as they are.
+function instrumented(code) {
+  written = code;
+  unclear = [];
+  turns = 0;
+  return code.replace(/(`(?:\\[^]|[^`\\])*`|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|\/\/.*|\/\*[^]*?\*\/)|\byield\b(?!\s*(?:\*|sleep\b))(\s*\[)?|\b(while\s*\()|\b(for\s*\([^;()]*;)(\s*;)?/g,
+    function (all, other, command, turn, first, endless, place) {
+      var line = code.slice(0, place).split('\n').length;
+      if (command) { return all + line + ','; }
+      if (turn || first) { return (turn || first) + 'loops(' + line + ')' + (endless || ','); }
+      if (!other) { unclear.push(line); }
+      return all;
+    });
+}
 
 // What would make a run differ from the next one, or leave the virtual network, says what
 // is there instead. It is no protection: the worker's policy forbids to ask other hosts.
@@ -86,22 +130,20 @@ function shown(value) {
 
 // lockladderCompile is called by the program. It returns null where the code is no lock.
 self.lockladderCompile = function (code) {
-  var numbered = code.replace(/\byield(\s*)\[/g, function (_, gap, at) {
-    return 'yield' + gap + '[' + code.slice(0, at).split('\n').length + ',';
-  }), make, has;
+  var numbered = instrumented(code), make, has;
   try {
     make = (0, eval)('(function (' + SETTING.concat(Object.keys(INSTEAD)) + ') {"use strict";' +
       numbered + '\nreturn {' + FUNCTIONS.map(function (name) {
       return name + ': typeof ' + name + ' === "undefined" ? null : ' + name;
     }) + '};})//# sourceURL=lock.js');
-    has = make.apply(null, ['', 0, String, Number, sleep, calculates].concat(ABSENT));
+    has = make.apply(null, ['', 0, String, Number, sleep, calculates, loops].concat(ABSENT));
   } catch (e) {
     wrong(place(e, code.split('\n').length));
     return null;
   }
   FUNCTIONS.forEach(function (name, i) {
     if (has[name] ? Object.prototype.toString.call(has[name]) !== '[object GeneratorFunction]' : i < 2) {
-      wrong('A lock needs a generator function ' + name + ': function* ' + name + '() { … }');
+      wrong(at(begins(name)) + 'a lock needs a generator function ' + name + ': function* ' + name + '() { … }');
     }
   });
   return mistake ? null : { file: 'your lock/lock.js', waits: !!has.lock, renews: !!has.renew,
@@ -114,7 +156,7 @@ function owner(make, key, ttl) {
   var given = {}, asked = false;
   function token() { return given.token + (given.used++ ? '.' + given.used : ''); }
   function now() { return given.now; }
-  var own = make.apply(null, [key, ttl, token, now, sleep, calculates].concat(ABSENT));
+  var own = make.apply(null, [key, ttl, token, now, sleep, calculates, loops].concat(ABSENT));
   return function (name) {
     var call = { name: name, generator: own[name](), line: 0, left: MOST[name] || 1000 };
     var first = !asked && name === 'unlock';
@@ -140,39 +182,49 @@ function sleep(ms) { return new Sleep(ms); }
 // resume goes on with a call until it yields or ends.
 function resume(call, given) {
   var thrown = given.error && new Error(given.error), next;
+  last = call;
+  call.reply = given.reply;
+  turns = 0;
   if (/^ERR unknown command/.test(given.error)) {
     return wrong(at(call.line) + 'there is no command ' + /[`'](.*?)[`']/.exec(given.error)[1] +
       ', or the laboratory doesn\'t have it');
   }
-  if (call.left-- === 0) { return wrong(at(call.line) + call.name + ' loops: it has no end after ' +
+  if (call.left-- === 0) { return wrong(at(call.line || begins(call.name)) + call.name + ' loops: it has no end after ' +
     (MOST[call.name] || 1000) + ' steps'); }
   try {
     next = thrown ? call.generator.throw(thrown) : call.generator.next(given.reply);
   } catch (e) {
+    call.why = (e === thrown ? at(call.line) + 'Redis replied "' + given.error + '" to ' + (call.command || []).join(' ') :
+      place(e)) + '. An error that isn\'t caught ends ' + call.name;
     return e === thrown ? { passed: true } :
       e && e.constructor === Error ? { thrown: e.message } : wrong(place(e));
   }
-  return next.done ? returned(next.value, call.name) : yielded(next.value, call);
+  return next.done ? returned(next.value, call) : yielded(next.value, call);
 }
-function returned(value, name) {
+function returned(value, call) {
+  var name = call.name;
   if (value === undefined && name !== 'tryLock') { value = true; }
+  if (Array.isArray(value) && !call.command) {
+    return wrong(at(lineOf(/\breturn\s*\(?\s*\[/) || begins(name)) + name + ' returns a command that was never sent: write yield before it');
+  }
   return typeof value === 'boolean' && (value || name !== 'lock') ? { ended: true, value: value } :
-    wrong(name + ' returns ' + (value === undefined ? 'nothing' : shown(value)) + ': it must return ' +
+    wrong(at(begins(name)) + name + ' returns ' + (value === undefined ? 'nothing' : shown(value)) + ': it must return ' +
       { tryLock: 'true if the lock was granted, false if it was not', lock: 'when the lock is granted',
         unlock: 'true, or false if the lock was not yours', renew: 'true, or false if the lock is lost' }[name]);
 }
 function yielded(value, call) {
   if (value instanceof Sleep) {
     return value.ms >= 0 && value.ms < 1e9 ? { sleep: value.ms } :
-      wrong(call.name + ' sleeps for ' + shown(value.ms) + ' ms: it must be a number from 0 on');
+      wrong(at(begins(call.name)) + call.name + ' sleeps for ' + shown(value.ms) + ' ms: it must be a number from 0 on');
   }
   if (!Array.isArray(value)) {
-    return wrong(call.name + ' yields ' + shown(value) +
+    return wrong(at(unclear.length === 1 ? unclear[0] : begins(call.name)) + call.name + ' yields ' + shown(value) +
       ": yield a command, such as ['GET', key], or sleep(ms)");
   }
   call.line = typeof value[0] === 'number' ? value[0] : 0;
   var words = value.slice(call.line ? 1 : 0);
   var bad = words.findIndex(function (w) { return typeof w !== 'string' && !Number.isFinite(w); });
+  call.command = words;
   if (words.length === 0) { return wrong(at(call.line) + 'the command is empty'); }
   return bad < 0 ? { command: words.map(String) } : wrong(at(call.line) + 'word ' + (bad + 1) +
     ' of the command is ' + shown(words[bad]) + ', it must be a string or a number');

@@ -220,6 +220,12 @@
       lab.invariant = '';
       lab.run();
     });
+    // The list has half a sentence of each, for which the closed field has no room.
+    ['mousedown', 'focus', 'keydown', 'change', 'blur'].forEach(function (kind, i) {
+      lab.scenario.addEventListener(kind, function () {
+        Array.prototype.forEach.call(lab.scenario.options, function (o) { o.text = o.dataset.name + (i < 3 ? o.dataset.says : ''); });
+      });
+    });
     this.other = html('select', {}, [option('', 'nothing'), option(OWN, 'your own lock')].concat(
       c.rungs.map(function (r) { return option(r.name); })));
     this.other.addEventListener('change', function () {
@@ -275,6 +281,7 @@
     });
     if (this.figures.querySelector('.changed') && window.innerWidth > 960) { this.figures.open = true; }
     this.back.disabled = this.changes().length === 0;
+    if (this.lines) { this.lines.textContent = this.code.value.replace(/.*/g, '').split('').concat('').map(function (_, i) { return i + 1; }).join('\n'); }
     this.figures.firstChild.textContent = ['Numbers'].concat(this.set().join(', ') || []).join(': ');
   };
   // changed says whether a number isn't as the scenario has it.
@@ -308,9 +315,12 @@
     var lab = this, area = this.code;
     if (!area) {
       area = html('textarea', { spellcheck: 'false', 'aria-label': 'your lock',
-        rows: '15', autocapitalize: 'off' });
+        rows: '15', autocapitalize: 'off', wrap: 'off' });
       area.value = this.ownCode();
-      area.addEventListener('input', function () { keep(area.value); });
+      area.addEventListener('input', function () { keep(area.value); lab.mark(); });
+      area.addEventListener('scroll', function () { lab.lines.scrollTop = area.scrollTop; });
+      this.lines = html('pre', { 'aria-hidden': 'true' });
+      this.numbered = html('div', { 'class': 'numbered' }, [this.lines, area]);
       area.addEventListener('keydown', function (e) {
         if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { lab.run(); }
       });
@@ -333,7 +343,7 @@
       lab.run();
     });
     return [html('p', { 'class': 'buttons' }, [begin, html('a', { href: '#your-own-lock' }, ['what you can use'])]),
-      area, html('p', { 'class': 'buttons' }, [
+      this.numbered, html('p', { 'class': 'buttons' }, [
         html('button', { type: 'submit', title: 'key: Ctrl-Enter' }, ['Run this scenario']),
         button('Run all scenarios', function () { lab.runAll(); }),
         button('A hundred random worlds', function () { lab.worlds(); }),
@@ -373,7 +383,9 @@
       return html('optgroup', { label: family }, lab.catalogue.scenarios.filter(function (s) {
         return s.family === family && all.indexOf(s.name) >= 0;
       }).map(function (s) {
-        var o = option(s.name, s.name + (breaks.indexOf(s.name) >= 0 ? ' (breaks)' : '') + ': ' + s.short);
+        var o = option(s.name, s.name + (breaks.indexOf(s.name) >= 0 ? ' (breaks)' : ''));
+        o.dataset.name = o.text;
+        o.dataset.says = ': ' + s.short;
         o.title = s.summary;
         return o;
       }));
@@ -463,14 +475,7 @@
     return this.program.ask(question).then(function (text) {
       over();
       lab.raw = text; // for a test, which wants the same bytes
-      var a = JSON.parse(text);
-      if (question.code && a.error) { // it is meant for Go
-        a.error = a.error.replace(/the lock was granted without a command to a node: .*/,
-          'your tryLock returned true without sending a command')
-          .replace(/the lock was granted, but no client set the key.*/,
-            'your tryLock returned true, but no command has set the key `key`');
-      }
-      return a;
+      return JSON.parse(text);
     }, function (e) {
       if (e.message === OVERTAKEN) { throw e; }
       lab.all = null;
@@ -496,6 +501,7 @@
   Laboratory.prototype.run = function (at, before) {
     var lab = this, scenario = this.scenario.value, began = performance.now();
     this.all = null;
+    this.world = -1;
     this.table.replaceChildren(); // it was another question's
     if (this.isOwn() && !this.code.value.trim()) {
       this.report('There is no code yet: begin with a rung.', 'wrong');
@@ -535,6 +541,7 @@
       this.report([a.outcome, a.unjudged && this.unjudged(all),
         beside(this.said, before), this.spared(all) || verdicts(all)].filter(Boolean).join(' '),
       broken ? 'broken' : all.some(function (v) { return v.verdict === 'holds'; }) ? 'holds' : '');
+      if (broken && !a.story) { this.leads(); }
     }
     if (!a.run) {
       this.place.replaceChildren();
@@ -543,6 +550,23 @@
       return;
     }
     this.play(a, at, before && before.run && before);
+  };
+  // fix is the rung that isn't known to break in a scenario: the next one from a rung on, or from
+  // the first that breaks.
+  Laboratory.prototype.fix = function (scenario, name) {
+    var all = this.catalogue.rungs, own = this.lock.value;
+    function breaks(r) { return r.name === own || (r.breaks || []).indexOf(scenario) >= 0; }
+    var from = all.findIndex(function (r) { return name ? r.name === name : breaks(r); });
+    return from >= 0 && all.slice(from).find(function (r) { return !breaks(r); });
+  };
+  // leads says which rung fixes what was broken, and runs it.
+  Laboratory.prototype.leads = function () {
+    var lab = this, fix = !this.exercise() && this.fix(this.scenario.value, this.isOwn() ? '' : this.lock.value);
+    this.outcome.append.apply(this.outcome, !fix ? [] : ['\n', html('span', {}, ['Fixed by ', html('b', {}, [fix.name]), ' (' + fix.idea + '). ',
+      button('Run ' + fix.name, function () {
+        lab.lock.value = fix.name;
+        lab.lock.dispatchEvent(new Event('change'));
+      }), this.changes().length ? '' : this.isOwn() ? ' Or change your code.' : ' Or change a number, and run it again.'])]);
   };
   // unjudged is what has no verdict in a scenario that couldn't go on.
   Laboratory.prototype.unjudged = function (all) {
@@ -854,7 +878,7 @@
   // hundred. The shortest run of a break takes many more worlds to find.
   Laboratory.prototype.worlds = function () {
     var lab = this, began = performance.now(), q = this.question(this.scenario.value), own = this.isOwn();
-    var played = this.worldsOf(q), n = played.end, end = n + 100, all;
+    var played = this.worldsOf(q), n = this.world >= 0 ? this.world : played.end, end = n + 100, all;
     function next() {
       if (lab.all !== all) { return null; }
       if (n === end) { return ended({}); }
@@ -865,6 +889,8 @@
     function ended(a) {
       lab.ended(began);
       lab.program.patience = 30;
+      lab.world = a.story ? n - 10 : -1; // the address leads to it
+      lab.write();
       if (a.error || a.run) { lab.show(a, 0); }
       lab.about.textContent = a.story ? 'Not ' + lab.scenario.value + ' but a random world, as short as' +
         ' it can be: ' + a.story + (JSON.parse(a.run).clients.indexOf('Z') < 0 ? '' :
@@ -948,20 +974,18 @@
   };
   function scenarios(n) { return n + (n > 1 ? ' scenarios' : ' scenario'); }
   Laboratory.prototype.rows = function (all) {
-    var lab = this, e = this.exercise(), near = this.isOwn() && this.nearest(all).rungs[0].split('/').pop();
+    var lab = this, e = this.exercise(), near = this.isOwn() && this.nearest(all).rungs[0];
     var rows = all.filter(function (v) {
       return e || v.verdict === 'breaks' || v.declared || v.verdict === 'can\'t be judged';
     });
     function differs(v) {
       if (MEANS[v.verdict]) { return MEANS[v.verdict]; }
       if (e || v.verdict === 'can\'t be judged') { return ''; }
-      if (lab.isOwn()) {
-        var better = lab.catalogue.rungs.slice(lab.order(near)).find(function (r) {
-          return (r.breaks || []).indexOf(v.scenario) < 0;
-        });
-        return better && !lab.changes().length ? better.name + ' doesn\'t break' : ''; // with these numbers it may
-      }
       var breaks = v.verdict === 'breaks';
+      if (lab.isOwn() || !lab.changes().length) { // with other numbers it may break
+        var better = !lab.changes().length && lab.fix(v.scenario, near || lab.lock.value);
+        return better ? better.name + ' doesn\'t break' : '';
+      }
       return breaks === v.declared ? 'as the rung does' :
         breaks ? 'only with your change' : 'your change fixes it';
     }
@@ -986,6 +1010,7 @@
     this.invariant = v.verdict === 'can\'t be judged' ? '' : v.invariant;
     this.faults = [];
     this.all = null;
+    this.world = -1;
     this.write();
     var pressed = this.pressed;
     this.pressed = false;
@@ -1026,6 +1051,7 @@
     }
     if (this.asksAgain()) { hash.set('again', '1'); }
     if (this.other.value) { hash.set('beside', this.other.value); }
+    if (this.world >= 0) { hash.set('worlds', this.world); }
     this.mark();
     this.written = hash.toString();
     history.replaceState(null, '', '#' + hash);
@@ -1046,6 +1072,7 @@
     NUMBERS.forEach(function (n) { lab.numbers[n.key].value = hash.get(n.key) || n.written; });
     this.skewed.value = hash.get('skewed') || 'A';
     this.again = hash.has('again');
+    this.world = hash.has('worlds') ? Math.floor(hash.get('worlds')) || 0 : -1;
     this.faults = (hash.get('faults') || '').split(',').filter(Boolean).map(function (text) {
       var f = text.split('.'), fault = { client: f[0], nth: Number(f[1]) || 0, kind: f[2] || '' };
       var by = Number(f.slice(3).join('.')); // a fraction has a point of its own
@@ -1057,11 +1084,11 @@
       this.written = hash.toString();
       this.tell();
       this.mark();
-      this.report('This lock came with the link. Look at it, and run it.');
+      this.report('This lock came with the link. Look at it, and run ' + (this.world < 0 ? 'it.' : 'a hundred random worlds: the link is of one.'));
       this.element.dataset.state = 'ready';
       return;
     }
-    this.run(Number(hash.get('t')) || 0);
+    if (this.world >= 0) { this.worlds(); } else { this.run(Number(hash.get('t')) || 0); }
   };
 
   // Sentence lets a reader change the bold numbers of a paragraph, in the order in which
