@@ -28,8 +28,9 @@ type Level struct {
 	Story     string            `json:"story,omitempty"`
 	Idea      string            `json:"idea,omitempty"` // of the rung
 	Adds      string            `json:"adds,omitempty"` // the rung's new line, in its first level
-	// Lines are offered as the reason why no schedule breaks the invariant. The first is.
+	// Lines are offered as the reason why no schedule breaks it. The first is, and Why says how.
 	Lines []string `json:"lines,omitempty"`
+	Why   string   `json:"why,omitempty"`
 }
 
 //go:embed levels.json

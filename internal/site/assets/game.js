@@ -152,7 +152,7 @@
       } else if ('!/-'.indexOf(e.action[1]) >= 0) {
         list[game.way(state, e.action).nth].lose = { act: e.action, name: name };
       } else if (e.action[1] === '=') {
-        list.push({ client: e.action.charCodeAt(0) - 65, node: -1, act: e.action, name: name,
+        list.push({ client: e.action.charCodeAt(0) - 65, node: game.graph.nodes, act: e.action, name: name,
           text: game.asks(e.mask) + (game.asks(e.mask) === 'writes' ? ' to' : '') +
             ' the storage' });
       }
@@ -221,7 +221,7 @@
     case '~': e.inbound = true; break;
     case '!': e.reply = w.reply + ', which is lost'; break;
     case '/': case '-': e.inbound = true; e.reply = 'lost'; break;
-    case '=': e.text = this.stored(to, mask); break;
+    case '=': e.text = this.stored(to, mask); e.node = this.graph.nodes; break;
     case 'x': e.text = 'dies'; break;
     case 'z': e.text = 'its process stops'; break;
     case 'w': e.text = 'its process goes on'; break;
@@ -363,7 +363,7 @@
   // run is what was done so far, for the lanes.
   Game.prototype.run = function (states, path, masks) {
     var g = this.graph, game = this, start = this.clock(0);
-    var entries = [{ at: start, client: -1, node: 0, text: 'both are about to ask for the lock',
+    var entries = [{ at: start, client: -1, node: 0, text: 'both ask for the lock',
       reply: '', sent: start, back: start + 1, line: '', state: this.world(0) }];
     var breaks = [], known = [];
     path.forEach(function (action, i) {
@@ -375,7 +375,7 @@
       known = known.concat(names);
     });
     var run = new lockladder.Run({ lock: g.lock, clients: g.clients, nodes: g.nodes,
-      verdict: '', invariant: '', broken: -1, breaks: breaks }, entries);
+      stored: this.world(0).value !== undefined, verdict: '', invariant: '', broken: -1, breaks: breaks }, entries);
     var now = states[states.length - 1];
     run.flights = this.flights(now);
     run.stops = this.stops(now);
@@ -503,11 +503,14 @@
       [to < 0 ? '← level ' + (nth + 1) : 'level ' + (nth + 1) + ' →']) : '';
     }));
     this.story.textContent = (level.story || '') + // gold is the first whose picture has EX
-      (g.lock === 'gold' ? ' The driver, go-redis, sends PX 10000 as EX 10: the same lease, in seconds.' : '');
+      (g.lock === 'gold' && level.adds ? ' (go-redis sends PX 10000 as EX 10.)' : '');
     this.ask.replaceChildren(html('b', {}, [g.lock]), ': ' + level.ask + ' (',
-      html('i', {}, [level.invariant]), MEANS[level.invariant] ? ': ' +
-      MEANS[level.invariant] + ')' : ')');
+      html('i', { title: MEANS[level.invariant] || '' }, [level.invariant]), MEANS[level.invariant] && !level.story ? ': ' +
+      MEANS[level.invariant] + ')' : ')'); // a level's question says what it means
     this.view.run = this.run(this.states, this.path, this.masks);
+    this.view.run.storage = /update|write/.test(level.invariant) || this.view.run.flights.concat(this.view.run.entries).some(function (e) {
+      return e.node === g.nodes;
+    });
     this.view.full = 0;
     this.view.layout(true);
     this.view.show(this.path.length);
@@ -526,11 +529,10 @@
       });
       return html('li', { 'data-of': String(order(e.action)[0]) }, [b]);
     }));
-    this.element.classList.toggle('unstored', !/update|write/.test(level.invariant) &&
-      !this.path.some(function (action) { return action[1] === '='; }));
+    this.element.classList.toggle('unstored', !this.view.run.storage);
     var asked = this.offers(state).some(function (e) { return e.action[1] === '='; }) &&
       !this.path.some(function (action) { return action[1] === '='; });
-    this.used.textContent = [asked ? 'The storage counts the sales: the holder reads the count, and writes it one higher.' : '',
+    this.used.textContent = [asked ? 'A sale: the holder reads the count, and writes it one higher.' : '',
       this.spent()].filter(Boolean).join(' ');
     this.undo.disabled = this.again.disabled = this.path.length === 0;
     this.element.querySelectorAll('.pane li.decisive').forEach(function (li) {
@@ -939,7 +941,7 @@
       ' bounds (' + this.graph.bounds + '). ']));
     this.cards.replaceChildren(html('div', { 'class': 'card asks' }, [line ?
       html('p', { 'class': 'decisive' }, ['What prevents it is ' + line.at + ': ',
-        html('code', {}, [line.text])]) : '', this.onward()]));
+        html('code', {}, [line.text]), level.why ? '. ' + level.why : '']) : '', this.onward()]));
     if (line) { this.marked(line.at); }
     this.choices.replaceChildren();
     this.hint.disabled = this.claim.disabled = true;

@@ -68,7 +68,7 @@
     return e.client >= 0 ? this.data.clients[e.client] : this.node(e.node);
   };
   Run.prototype.node = function (n) {
-    return this.data.nodes > 1 ? 'node ' + (n + 1) : 'Redis';
+    return n === this.data.nodes ? 'storage' : this.data.nodes > 1 ? 'node ' + (n + 1) : 'Redis';
   };
   // clientOf is the client that an owner belongs to: its own name, or the one that
   // the owner's name begins with.
@@ -183,14 +183,14 @@
   // x are where the lanes are: clients, then nodes. Where there is less room they
   // stand closer, as long as their names have room.
   View.prototype.places = function () {
-    var d = this.run.data, wide = d.nodes > 1 ? 76 : 150;
+    var d = this.run.data, wide = d.nodes > 1 ? 76 : d.stored ? 100 : 150;
     var x = { clients: [], nodes: [], width: 0 }, at = 100;
     d.clients.forEach(function () {
       x.clients.push(at);
       at += d.clients.length > 3 || d.nodes > 1 ? 84 : 120;
     });
-    at += d.nodes > 1 ? 60 : 170;
-    for (var i = 0; i < d.nodes; i++) { x.nodes.push(at); at += wide; }
+    at += d.nodes > 1 ? 60 : d.stored ? 100 : 170;
+    for (var i = d.stored ? -1 : 0; i < d.nodes; i++) { x.nodes.push(at); at += wide; } // the storage stands after the nodes
     x.width = at - wide + 90;
     var room = this.lanes.clientWidth / this.scale, margin = 30, first = x.clients[0] || 100;
     if (room > 0 && room < x.width) {
@@ -264,7 +264,7 @@
     this.names = d.clients.map(function (name, i) {
       return lane(x.clients[i], name, run.color(name));
     });
-    x.nodes.forEach(function (at, i) { lane(at, run.node(i)); });
+    x.nodes.forEach(function (at, i) { if (i < d.nodes || run.storage) { lane(at, run.node(i)); } });
 
     // A band beside a client: it believes to hold the lock. Beside a node: whose
     // grant the key is.
@@ -418,7 +418,7 @@
     }
     flights.forEach(function (f, n) {
       var here = y(rows.length + n), client = x.clients[f.client];
-      var node = f.node < 0 ? Math.min(client + 190, x.width) : x.nodes[f.node];
+      var node = x.nodes[f.node];
       var half = (client + node) / 2, outside = s;
       label(66, here + 4, 'under way', 'end', 'fold');
       s = svg('g', {}, [svg('rect', { x: 70, y: here - ROW / 2 + 1, width: x.width - 72,
