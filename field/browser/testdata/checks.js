@@ -39,7 +39,7 @@
         '/docs/levels/diamond.json#level=lost-update'], sizes: [[1280, 720], [390, 844]], check: async wrong => {
         const hint = all('.game .controls button').find(b => b.innerText === 'hint');
         hint.click();
-        for (const e of [hint, document.querySelector('.game .advice')]) {
+        for (const e of [hint].concat(all(innerWidth > 960 ? '.game :is(.advice, .facts, .here)' : '.game :is(.advice, .facts)'))) {
           if (bottom(e) > innerHeight || !e.offsetHeight) { wrong.push(e.innerText + ' ends at ' + bottom(e)); }
         }
         const asked = location.hash.slice(7).replace(/-/g, ' ');
