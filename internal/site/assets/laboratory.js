@@ -537,6 +537,7 @@
       this.report(a.mistake ? a.error + '.' : a.run ?
         'This run can\'t be judged: ' + a.error + '. ' + this.advice() : a.error, 'wrong');
       this.point(a);
+      if (/choose a longer lease/.test(a.error)) { this.longer(); }
     } else {
       this.report([a.outcome, a.unjudged && this.unjudged(all),
         beside(this.said, before), this.spared(all) || verdicts(all)].filter(Boolean).join(' '),
@@ -567,6 +568,14 @@
         lab.lock.value = fix.name;
         lab.lock.dispatchEvent(new Event('change'));
       }), this.changes().length ? '' : this.isOwn() ? ' Or change your code.' : ' Or change a number, and run it again.'])]);
+  };
+  // longer offers a lease with room for some replies.
+  Laboratory.prototype.longer = function () {
+    var lab = this, lease = this.numbers.latency.value / 50;
+    this.outcome.append('\n', button('Run with a lease of ' + lease + ' s', function () {
+      lab.numbers.lease.value = lease;
+      lab.run();
+    }));
   };
   // unjudged is what has no verdict in a scenario that couldn't go on.
   Laboratory.prototype.unjudged = function (all) {
