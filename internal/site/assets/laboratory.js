@@ -281,7 +281,9 @@
     });
     if (this.figures.querySelector('.changed') && window.innerWidth > 960) { this.figures.open = true; }
     this.back.disabled = this.changes().length === 0;
-    if (this.lines) { this.lines.textContent = this.code.value.replace(/.*/g, '').split('').concat('').map(function (_, i) { return i + 1; }).join('\n'); }
+    if (this.lines) { // the same text again, unseen, has its numbers where the lines are
+      this.lines.replaceChildren.apply(this.lines, this.code.value.split('\n').map(function (text) { return html('div', {}, [text]); }));
+    }
     this.figures.firstChild.textContent = ['Numbers'].concat(this.set().join(', ') || []).join(': ');
   };
   // changed says whether a number isn't as the scenario has it.
@@ -315,12 +317,12 @@
     var lab = this, area = this.code;
     if (!area) {
       area = html('textarea', { spellcheck: 'false', 'aria-label': 'your lock',
-        rows: '15', autocapitalize: 'off', wrap: 'off' });
+        rows: '15', autocapitalize: 'off' });
       area.value = this.ownCode();
       area.addEventListener('input', function () { keep(area.value); lab.mark(); });
       area.addEventListener('scroll', function () { lab.lines.scrollTop = area.scrollTop; });
       this.lines = html('pre', { 'aria-hidden': 'true' });
-      this.numbered = html('div', { 'class': 'numbered' }, [this.lines, area]);
+      this.numbered = html('div', { 'class': 'numbered' }, [area, this.lines]);
       area.addEventListener('keydown', function (e) {
         if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { lab.run(); }
       });
@@ -887,7 +889,7 @@
   // hundred. The shortest run of a break takes many more worlds to find.
   Laboratory.prototype.worlds = function () {
     var lab = this, began = performance.now(), q = this.question(this.scenario.value), own = this.isOwn();
-    var played = this.worldsOf(q), n = this.world >= 0 ? this.world : played.end, end = n + 100, all;
+    var played = this.worldsOf(q), n = played.end, end = n + 100, all;
     function next() {
       if (lab.all !== all) { return null; }
       if (n === end) { return ended({}); }
@@ -898,7 +900,7 @@
     function ended(a) {
       lab.ended(began);
       lab.program.patience = 30;
-      lab.world = a.story ? n - 10 : -1; // the address leads to it
+      lab.world = a.story ? played.end = n - 10 : -1; // the address leads to it
       lab.write();
       if (a.error || a.run) { lab.show(a, 0); }
       lab.about.textContent = a.story ? 'Not ' + lab.scenario.value + ' but a random world, as short as' +
@@ -1090,14 +1092,17 @@
     });
     if (hash.has('code') && this.isOwn()) { // somebody else's is read before it is run
       this.code.value = hash.get('code');
+      this.worldsOf(this.question(this.scenario.value)).end = Math.max(0, this.world);
       this.written = hash.toString();
       this.tell();
       this.mark();
-      this.report('This lock came with the link. Look at it, and run ' + (this.world < 0 ? 'it.' : 'a hundred random worlds: the link is of one.'));
+      this.report('This lock came with the link. Look at it, and run ' + (this.world < 0 ? 'it.' : 'a hundred random worlds: the link leads to one of them.'));
       this.element.dataset.state = 'ready';
       return;
     }
-    if (this.world >= 0) { this.worlds(); } else { this.run(Number(hash.get('t')) || 0); }
+    if (this.world < 0) { this.run(Number(hash.get('t')) || 0); return; }
+    this.worldsOf(this.question(this.scenario.value)).end = this.world;
+    this.worlds();
   };
 
   // Sentence lets a reader change the bold numbers of a paragraph, in the order in which

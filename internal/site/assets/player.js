@@ -183,13 +183,13 @@
   // x are where the lanes are: clients, then nodes. Where there is less room they
   // stand closer, as long as their names have room.
   View.prototype.places = function () {
-    var d = this.run.data, wide = d.nodes > 1 ? 76 : d.stored ? 100 : 150;
+    var d = this.run.data, wide = d.nodes > 1 ? 76 : d.stored ? 110 : 150;
     var x = { clients: [], nodes: [], width: 0 }, at = 100;
     d.clients.forEach(function () {
       x.clients.push(at);
       at += d.clients.length > 3 || d.nodes > 1 ? 84 : 120;
     });
-    at += d.nodes > 1 ? 60 : d.stored ? 100 : 170;
+    at += d.nodes > 1 ? 60 : d.stored ? 90 : 170;
     for (var i = d.stored ? -1 : 0; i < d.nodes; i++) { x.nodes.push(at); at += wide; } // the storage stands after the nodes
     x.width = at - wide + 90;
     var room = this.lanes.clientWidth / this.scale, margin = 30, first = x.clients[0] || 100;
