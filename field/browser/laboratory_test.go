@@ -154,7 +154,7 @@ func TestAChangedNumberMakesAnotherRun(t *testing.T) {
 	shared, err := url.ParseQuery(strings.TrimPrefix(e.Hash, "#"))
 	require.NoError(t, err)
 	assert.Contains(t, sets("0").Outcome, "the lease is 0 s, it must be from 0.001 to 3600 s")
-	assert.Regexp(t, "foreign release: breaks(?s:.*)Fixed by platinum", b.presses("Undo changes").Outcome)
+	assert.Regexp(t, "foreign release: br(?s:.*)Fixed by platinum", b.presses("Undo changes").Outcome)
 	assert.Contains(t, b.presses("Run platinum").Outcome, "platinum: holds; before it, gold: breaks")
 	assert.Contains(t, b.asks(shared).Summary, "This run has a lease of 60 s.")
 	b.asks(url.Values{"rung": {"gold"}, "lease": {"0.1"}, "latency": {"300"}}) // no reply is in time
@@ -373,11 +373,11 @@ func TestALearnerWritesALock(t *testing.T) {
 		"function* tryLock() { Date.now(); }":                     "Line 1 of your code: time is virtual here",
 		"function* tryLock() { yield 5; }":                        "tryLock yields 5: yield a command",
 		"function* tryLock() {\nyield ['SAT'];}":                  "Line 2 of your code: there is no command SAT",
-		"function* tryLock() { for (;;) yield sleep(1); }":        "Line 1 of your code: tryLock loops: it has no end",
-		"function tryLock() {}":                                   "Line 1 of your code: a lock needs a generator",
-		"function* tryLock() {\nfor (;;); }":                      "Line 2 of your code: this loop has no end",
-		"function* tryLock() {\nreturn ['GET', key]; }":           "Line 2 of your code: tryLock returns a command that",
-		"function* tryLock() { return false; }":                   "Line 1 of your code: tryLock returned false, though",
+		"function* tryLock() { for (;;) yield sleep(1); }":        "Line 1 of your code: tryLock loops",
+		"function tryLock() {}":                                   "Line 1 of your code: a lock needs",
+		"function* tryLock() {\nfor (;;); }":                      "Line 2 of your code: this loop",
+		"function* tryLock() {\nreturn ['GET', key]; }":           "tryLock returns a command that was",
+		"function* tryLock() { return false; }":                   "Line 1 of your code: tryLock return",
 	} {
 		if !strings.HasSuffix(code, "{") {
 			code += "\nfunction* unlock() {}"
