@@ -109,7 +109,7 @@ func (m *Measurement) figures() []Figure {
 				"figures are those of the round with the median."},
 		{Name: "jain", Value: when(m.Absent == 0, jain(m.Served)), Column: Column{"", "jain", 7, Brief},
 			Legend: "jain: 1 when all clients had as many turns"},
-		{Name: "in_order", Value: inOrder(m.Stamps), Column: Column{"in", "order%", 7, percent},
+		{Name: "in_order", Value: inOrder(m.Stamps), Round: "in_order", Column: Column{"in", "order%", 7, percent},
 			Legend: "in order: pairs of clients that were served in the order in which they came (50: chance)"},
 		{Name: "calls_per_section", Value: when(m.Usage.Known && m.Subject.Nodes > 0,
 			Per(m.Usage.Calls, m.Sections)), Column: Column{"calls", "/section", 9, Brief},

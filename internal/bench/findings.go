@@ -13,9 +13,23 @@ import (
 // they are about that with the most clients.
 func Findings(rows []Row) []string {
 	rows, _ = greatest(rows)
-	return slices.DeleteFunc([]string{noise(rows), fastest(rows), waking(rows) + polling(rows), unsound(rows)},
+	first := fastest(rows, byRatio, byRate)
+	if strings.Contains(first, "cohort") && slices.ContainsFunc(locks(rows), Row.Favored) {
+		first += " Cohort is at its best, with all clients in one process, and gives up the order between processes (docs/cohort.md)."
+	}
+	return slices.DeleteFunc([]string{noise(rows), first, sentences(waking(rows, byRatio, byRate), polling(rows)), unsound(rows)},
 		func(text string) bool { return text == "" })
 }
+
+func sentences(all ...string) string { return strings.TrimSpace(strings.Join(all, " ")) }
+
+// measure is a figure that locks are compared by.
+type measure struct {
+	of   func(Row) *float64
+	unit string
+}
+
+var byRatio, byRate = measure{Row.Ratio, "times serial"}, measure{rate, "acquisitions a second"}
 
 // steady is the serial limit that is less than so many times as fast in one round as in another. A
 // ratio to it compares what was measured at one speed of the computer, if that changes slowly.
@@ -25,16 +39,11 @@ const steady = 4
 // in one round as in another; 0 where it wasn't measured.
 func swing(rows []Row) float64 {
 	rows, _ = greatest(rows)
-	all := pooled(rows, Row.serial)
-	return slices.Max(append(all, 0)) / slices.Min(append(all, math.Inf(1)))
-}
-
-// pooled are something of all rounds of the rows.
-func pooled(rows []Row, of func(Row) *float64) (all []float64) {
+	var all []float64
 	for _, row := range rows {
-		all = append(all, row.all(of)...)
+		all = append(all, row.all(Row.serial)...)
 	}
-	return all
+	return slices.Max(append(all, 0)) / slices.Min(append(all, math.Inf(1)))
 }
 
 // telling is how many times as much is worth a sentence: more where the computer's speed changed much.
@@ -48,24 +57,19 @@ func telling(rows []Row) float64 {
 const tells = 1.2
 
 // fastest says which of the locks that renew their lease are, or of all where there aren't two.
-func fastest(rows []Row) string {
-	all, text := locks(rows), "Fastest"
+func fastest(rows []Row, by ...measure) string {
+	all, text, than := locks(rows), "Fastest", "any other lock"
 	renew := slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return !r.Rung().Renews })
 	if len(renew) > 1 {
-		all, text = renew, "Fastest of the locks that renew their lease"
+		all, text, than = renew, "Fastest of the locks that renew their lease", "any other of them"
 	}
 	if len(each(all, Row.Name)) < len(all) {
 		return "" // the same lock, with several pauses
 	}
 	slices.SortFunc(all, func(a, b Row) int { return slower(b, a) })
 	for n := 1; n < len(all); n++ {
-		if ahead := ahead(rows, all[:n], all[n:], "any other"); ahead != "" {
-			text += ": " + names(rows, all[:n]...) + ", " + ahead
-			if slices.ContainsFunc(all[:n], Row.favored) {
-				text += " All clients are in one process, which is the best case for cohort: it passes the lock on" +
-					" there, and gives up the order of arrival between processes (docs/cohort.md)."
-			}
-			return text
+		if ahead := ahead(rows, all[:n], all[n:], than, by...); ahead != "" {
+			return text + ": " + names(rows, all[:n]...) + ", " + ahead
 		}
 	}
 	return ""
@@ -78,8 +82,8 @@ func (r Row) speed() float64 {
 
 func slower(a, b Row) int { return cmp.Compare(a.speed(), b.speed()) }
 
-// favored says that a lock is fast because its clients are all in one process.
-func (r Row) favored() bool { return r.Name() == "reentrant/cohort" }
+// Favored says that a lock is fast because its clients are all in one process.
+func (r Row) Favored() bool { return r.Name() == "reentrant/cohort" }
 
 // locks are the rows of locks that did what a lock should.
 func locks(rows []Row) []Row {
@@ -109,71 +113,91 @@ func over(of func(Row) *float64) func(Row) (least, most float64) {
 
 func rate(r Row) *float64 { return r.Number("acquisitions_per_second") }
 
-// median is that of the acquisitions a second, perhaps not of the round with the median ratio.
-func (r Row) median() float64 {
-	all := slices.Sorted(slices.Values(r.all(rate)))
+// median is that of something in all rounds, of an even number of them the lower one in the middle.
+func (r Row) median(of func(Row) *float64) float64 {
+	all := slices.Sorted(slices.Values(r.all(of)))
+	if len(all) == 0 { // the rounds of an older file may lack it
+		return *cmp.Or(of(r), new(0.0))
+	}
 	return all[(len(all)-1)/2]
 }
 
-// known are the ends of the range.
-func (r Row) known() (least, most float64) {
-	return around(r.all(func(r Row) *float64 { return new(r.speed()) }))
-}
-
 // ahead says how many times as fast as the slow rows the fast ones are at least, if that is worth a
-// sentence: in any two rounds, or else by the ranges.
-func ahead(rows, fast, slow []Row, than string) string {
-	for _, by := range []struct {
-		between func(Row) (least, most float64)
-		text    string
-	}{
-		{over(Row.Ratio), "times serial"},
-		{over(rate), "acquisitions a second"},
-		{Row.known, "times serial, by the ends of the ranges; some rounds are closer"},
-	} {
-		if times := apart(fast, slow, by.between); times >= telling(rows) {
-			return fmt.Sprintf("at least %s times as fast as %s (%s).", bound(times, down), than, by.text)
+// sentence.
+func ahead(rows, fast, slow []Row, than string, by ...measure) string {
+	for _, m := range by {
+		if apart(fast, slow, over(m.of)) >= telling(rows) {
+			least, at := namely(rows, fast, -1, m.least)
+			most, best := namely(rows, slow, 1, m.most)
+			return fmt.Sprintf("at least %s times as fast as %s: %s %s or more in every round%s, against %s at most%s.",
+				bound(least/most, down), than, figure(least), m.unit, at, figure(most), best)
 		}
 	}
 	return ""
 }
 
+func (m measure) least(r Row) float64 { x, _ := over(m.of)(r); return x }
+
+func (m measure) middle(r Row) float64 { return r.median(m.of) }
+
+func (m measure) most(r Row) float64 { _, x := over(m.of)(r); return x }
+
+// extreme is the row with the most of something, or with the least where the sign is negative.
+func extreme(rows []Row, sign float64, of func(Row) float64) Row {
+	return slices.MaxFunc(rows, func(a, b Row) int { return cmp.Compare(sign*of(a), sign*of(b)) })
+}
+
+// namely is that most or least, and which row has it where there are several.
+func namely(all, rows []Row, sign float64, of func(Row) float64) (x float64, name string) {
+	row := extreme(rows, sign, of)
+	if len(rows) > 1 {
+		name = " (" + names(all, row) + ")"
+	}
+	return of(row), name
+}
+
+// figure is a number as the charts have it, so that a reader finds it there.
+func figure(x float64) string { return Decimal(&x, Brief) }
+
+// kinds are the locks whose waiters are woken, and those that poll.
+func kinds(rows []Row) (woken, polling []Row) {
+	all := locks(rows)
+	return slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return !r.Woken() }), slices.DeleteFunc(all, Row.Woken)
+}
+
 // waking compares the locks whose waiters are woken with those that poll. It is "" when there
-// are not both.
-func waking(rows []Row) string {
-	polling := slices.DeleteFunc(locks(rows), Row.Woken)
-	woken := slices.DeleteFunc(locks(rows), func(r Row) bool { return !r.Woken() })
-	if len(woken) == 0 || len(polling) == 0 {
+// are not both, or the fastest is all that there is to say.
+func waking(rows []Row, by ...measure) string {
+	woken, polling := kinds(rows)
+	if len(woken) == 0 || len(polling) == 0 || len(woken)+len(polling) == 2 && fastest(rows, by...) != "" {
 		return ""
 	}
-	text := "Locks whose waiters are woken by a message (" + names(rows, woken...) + ") were "
-	if ahead := ahead(rows, woken, polling, "any that polls and pauses"); ahead != "" {
-		return text + ahead
+	text, than := "Locks whose waiters are woken by a message ("+names(rows, woken...)+")", "any that polls and pauses"
+	if ahead := ahead(rows, woken, polling, than, by...); ahead != "" {
+		return text + " were " + ahead
 	}
-	if ahead := ahead(rows, polling, woken, "any whose waiters are woken"); ahead != "" {
+	if ahead := ahead(rows, polling, woken, "any whose waiters are woken", by...); ahead != "" {
 		return "Locks that poll and pause were " + ahead
 	}
-	all, best := pooled(woken, rate), slices.Max(pooled(polling, rate))
-	faster := slices.DeleteFunc(slices.Clone(all), func(x float64) bool { return x <= best })
-	byMedian := func(a, b Row) int { return cmp.Compare(a.median(), b.median()) }
-	slow, fast := slices.MinFunc(woken, byMedian), slices.MaxFunc(polling, byMedian)
-	return fmt.Sprintf("%d of %d rounds of locks whose waiters are woken by a message (%s) were faster than any of a lock that polls and"+
-		" pauses: at worst %s acquisitions a second, against %s at best. A clear difference takes a factor of %s in this run. By the medians, it was"+
-		" %s with the slowest that is woken (%s), and %s with the fastest that polls (%s).", len(faster), len(all), names(rows, woken...),
-		Decimal(new(slices.Min(all)), Brief), Decimal(&best, Brief), bound(telling(rows), up),
-		Decimal(new(slow.median()), Brief), names(rows, slow), Decimal(new(fast.median()), Brief), names(rows, fast))
+	m := by[len(by)-1]
+	slow, slowest := namely(rows, woken, -1, m.middle)
+	fast, fastest := namely(rows, polling, 1, m.middle)
+	least, at := namely(rows, woken, -1, m.least)
+	most, best := namely(rows, polling, 1, m.most)
+	return fmt.Sprintf("%s, compared with %s, had %s %s or more by the medians%s, against %s at most%s. In single rounds, it was %s at"+
+		" worst%s, against %s at best%s. A clear difference takes a factor of %s in this run.", text, than, figure(slow), m.unit, slowest,
+		figure(fast), fastest, figure(least), at, figure(most), best, bound(telling(rows), up))
 }
 
 // polling compares the locks that poll where the computer's speed changed much: they mostly sleep,
 // so their ratios to the serial limit change with the serial limit, and their rates hardly do.
 func polling(rows []Row) string {
-	all := slices.DeleteFunc(locks(rows), Row.Woken)
+	_, all := kinds(rows)
 	if len(all) < 2 || swing(rows) < steady {
 		return ""
 	}
-	return " Locks that poll mostly sleep, so compare them by acquisitions a second: " + cmp.Or(
-		contrast(rows, all, telling(rows), over(rate), "in every round, %s had at least %s, and %s at most %s."),
-		"no two differ twofold in all rounds.")
+	return "Locks that poll mostly sleep, so compare them by acquisitions a second. " +
+		extremes(rows, all, telling(rows), rate, "%s had at least %s, and %s at most %s.")
 }
 
 // apart is how many times as fast as every slow row each fast one is at least.
@@ -269,63 +293,78 @@ func bound(v, way float64) string {
 	return fmt.Sprintf("%.*f", max(0, int(0.5-math.Log10(digit))), math.Round(v/digit+way)*digit)
 }
 
-// changes says of which lock a figure grew most from the first of what was varied to the
-// last, and of which least. It is "" where the rounds don't tell.
-func changes(rows []Row, figure, sentence string) string {
-	s := swept(rows)
-	last := len(s.values) - 1
-	number := func(r Row) *float64 { return r.Number(figure) }
-	of := func(r Row) float64 { return value[float64](r, figure) }
-	before, after := map[string]Row{}, []Row(nil)
-	for _, row := range locks(rows) {
-		switch {
-		case of(row) == 0 || last == 0:
-		case s.of(row) == s.values[0]:
-			before[row.Name()] = row
-		case s.of(row) == s.values[last] && before[row.Name()].figures != nil:
-			after = append(after, row)
+// extremes names the locks with the most and the least of something, whichever of their rounds count,
+// or says that there are none.
+func extremes(all, rows []Row, need float64, of func(Row) *float64, sentence string) string {
+	rows = slices.DeleteFunc(locks(rows), func(r Row) bool { return of(r) == nil })
+	if m := (measure{of, ""}); len(rows) > 1 {
+		low := extreme(rows, -1, func(r Row) float64 { return m.most(r) * r.doubt() })
+		high := extreme(rows, 1, func(r Row) float64 { return m.least(r) / r.doubt() })
+		if m.least(high)/m.most(low) >= need*high.doubt()*low.doubt() {
+			return fmt.Sprintf("In every round, "+sentence, names(all, high), figure(m.least(high)), names(all, low), figure(m.most(low)))
+		}
+		few := map[bool]string{true: fmt.Sprintf(" (fewer than %d rounds count as half to twice as much)", fewest)}
+		return "No two of these locks differ by a factor of " + bound(need, up) + " or more in all rounds" +
+			few[slices.ContainsFunc(rows, func(r Row) bool { return r.doubt() > 1 })] + "."
+	}
+	return ""
+}
+
+// choice is some locks, what one gets with them and what one pays, by the medians of all rounds. It
+// compares only what differs in all rounds.
+type choice struct {
+	Rows                                []Row
+	Group, Speed, Unit, Order, Commands string
+	Ahead, Best, Times                  string // of what it is ahead in speed, and what is ahead of it, "" for none
+	Ordered, Fewest                     bool
+}
+
+// choices are those between locks that did what a lock should: of those that poll one server, and do
+// the same with their leases, the ones that follow each other are one.
+func choices(rows []Row) (all []choice) {
+	rows = locks(rows)
+	slices.SortStableFunc(rows, rank)
+	own := func(r Row) bool { return r.Woken() || r.Count("nodes") > 1 }
+	for i, row := range rows {
+		c := choice{Group: groups[row.group()]}
+		if i > 0 && row.group() == rows[i-1].group() {
+			c.Group = ""
+		}
+		if c.Group != "" || own(row) || own(rows[i-1]) {
+			all = append(all, c)
+		}
+		all[len(all)-1].Rows = append(all[len(all)-1].Rows, row)
+	}
+	_, polling := kinds(rows)
+	for i := range all {
+		c, m, need := &all[i], byRatio, telling(rows)
+		if c.Rows[0].Ratio() == nil {
+			m = byRate
+		}
+		c.Speed, c.Unit, c.Commands = middle(c.Rows, m.of, Brief), m.unit, middle(c.Rows, byCommands.of, Brief)
+		c.Order = middle(c.Rows, inTurn, percent)
+		c.Ordered = !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.median(inTurn) < 0.9 })
+		others := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return slices.Contains(each(c.Rows, Row.Name), r.Name()) })
+		for than, slow := range map[string][]Row{"any other lock": others, "any that polls": polling} {
+			if len(slow) > 0 && own(c.Rows[0]) && c.Ahead != "any other lock" && apart(c.Rows, slow, over(m.of)) >= need {
+				c.Ahead = than
+			}
+		}
+		c.Fewest = len(others) > 0 && apart(others, c.Rows, over(byCommands.of)) >= tells
+		if best := extreme(rows, 1, m.middle); apart([]Row{best}, c.Rows, over(m.of)) >= need {
+			c.Best, c.Times = names(rows, best), bound(m.least(best)/m.most(extreme(c.Rows, 1, m.most)), down)
 		}
 	}
-	if slices.ContainsFunc(after, func(r Row) bool { return len(r.Rounds) > 0 && of(r.Rounds[0]) == 0 }) {
-		// The rounds of an older file lack the figure.
-		sentence = strings.NewReplacer(" at least", "", " at most", "").Replace(sentence)
-	}
-	need := map[bool]float64{true: tells, false: telling(rows)}[figure == "commands_per_section"] // the computer's speed hardly matters
-	found := contrast(rows, after, need, func(r Row) (least, most float64) {
-		least, most = over(number)(r)
-		fewest, highest := over(number)(before[r.Name()])
-		return least / highest, most / fewest
-	}, fmt.Sprintf(sentence, s.values[last], s.values[0]))
-	if found != "" || len(after) < 2 {
-		return found
-	}
-	show := func(r Row) string {
-		return fmt.Sprintf("%s (%s to %s)", names(rows, r), Decimal(new(of(before[r.Name()])), Brief), Decimal(new(of(r)), Brief))
-	}
-	by := func(a, b Row) int { return cmp.Compare(of(a)/of(before[a.Name()]), of(b)/of(before[b.Name()])) }
-	return fmt.Sprintf("From %s to %s, by the figures shown: the most growth with %s, the least with %s. Some rounds differ.",
-		s.values[0], s.values[last], show(slices.MaxFunc(after, by)), show(slices.MinFunc(after, by)))
+	return all
 }
 
-// longestWaits compares the longest waits.
-func longestWaits(rows []Row) string {
-	return contrast(rows, slices.DeleteFunc(locks(rows), func(r Row) bool { return longest(r) == nil }), telling(rows), over(longest),
-		"In every round, the longest wait with %s was at least %s ms, and with %s at most %s ms.")
+// middle is the median of a row, or from the least to the most of those of several.
+func middle(rows []Row, of func(Row) *float64, digits int) string {
+	if slices.ContainsFunc(rows, func(r Row) bool { return of(r) == nil }) {
+		return NotMeasured
+	}
+	m := measure{of, ""}
+	return between(m.middle(extreme(rows, -1, m.middle)), m.middle(extreme(rows, 1, m.middle)), digits)
 }
 
-// contrast names the rows with the most and the least of something, whichever of their rounds
-// count, unless these overlap.
-func contrast(all, rows []Row, need float64, between func(Row) (least, most float64), sentence string) string {
-	if len(rows) < 2 {
-		return ""
-	}
-	least := func(r Row) float64 { x, _ := between(r); return x }
-	most := func(r Row) float64 { _, x := between(r); return x }
-	low := slices.MinFunc(rows, func(a, b Row) int { return cmp.Compare(most(a), most(b)) })
-	high := slices.MaxFunc(rows, func(a, b Row) int { return cmp.Compare(least(a), least(b)) })
-	if least(high)/most(low) < need*high.doubt()*low.doubt() || high.Name() == low.Name() {
-		return ""
-	}
-	is := float64(strings.Count(sentence, "at least")) // 0: these are no bounds
-	return fmt.Sprintf(sentence, names(all, high), bound(least(high), is*down), names(all, low), bound(most(low), is*up))
-}
+func inTurn(r Row) *float64 { return r.Number("in_order") }

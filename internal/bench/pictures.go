@@ -7,6 +7,7 @@ import (
 	html "html/template"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -26,15 +27,9 @@ type Picture struct {
 // Pictures are a run's.
 var Pictures = []Picture{
 	{"serial", serialDots},
-	{"throughput", func(rows []Row) picture {
-		return against(rows, "Acquisitions a second", "acquisitions_per_second", "With %s instead of"+
-			" %s, %%s took the lock at least %%s times as often, and %%s at most %%s times.")
-	}},
+	{"throughput", func(rows []Row) picture { return against(rows, byRate) }},
 	{"waits", waitDots},
-	{"growth", func(rows []Row) picture {
-		return against(rows, "Commands for one acquisition and release", "commands_per_section", "With"+
-			" %s instead of %s, %%s sent at least %%s times as many commands, and %%s at most %%s times.")
-	}},
+	{"growth", func(rows []Row) picture { return against(rows, byCommands) }},
 }
 
 // The measures of the pictures, in pixels. They are narrow, and their letters are
@@ -58,16 +53,23 @@ type picture struct {
 	axis   string   // what the dots measure, with its unit
 	legend []string // what a row's dots stand for, the last one the largest
 	number string   // which of the dots the numbers on the right belong to
-	heads  []string // of the rows' cells
+	heads  []string // of the rows' cells: a median for each dot, the range of the last, and more
 }
 
 // dotsRow is a lock's row.
 type dotsRow struct {
-	row    Row
-	values []float64 // a dot each, the last the largest; 0: none
-	from   float64   // of the line behind the dots; 0: none
-	to     float64
-	cells  []string // beside the number
+	row  Row
+	dots []dot // the last is the largest
+	more []string
+}
+
+// dot is the median of all rounds, with a line behind it from the least to the most of them. It is
+// none where the median is 0.
+type dot struct{ at, from, to float64 }
+
+func (r Row) dot(of func(Row) *float64) dot {
+	least, most := over(of)(r)
+	return dot{r.median(of), least, most}
 }
 
 // varied is what was varied: the number of clients, or else the pause.
@@ -111,86 +113,90 @@ func greatest(all []Row) (rows []Row, most string) {
 	return rows, most
 }
 
-// serialDots are the ratios to the serial limit, with the range of their median.
+var byCommands = measure{func(r Row) *float64 { return r.Number("commands_per_section") }, "commands for each acquisition and release"}
+
+const oneDot = "median, and the range of all rounds"
+
+// serialDots are the ratios to the serial limit.
 func serialDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How fast each lock is with " + most,
-		axis: "times serial: acquisitions/s, 1 = one client alone", legend: []string{"median and range (from 6 rounds on: 95 % interval)"},
-		number: "times serial", heads: []string{"range", "serial limit/s", "rounds"},
-		found: cmp.Or(waking(rows), fastest(rows))}
+		axis: "times serial: acquisitions/s, 1 = one client alone", legend: []string{oneDot},
+		number: "times serial", heads: []string{"times serial", "in all rounds", "in order, %", "commands"},
+		found: cmp.Or(sentences(fastest(rows, byRatio), waking(rows, byRatio)),
+			extremes(rows, rows, telling(rows), Row.Ratio, "%s had at least %s times serial, and %s at most %s."))}
 	for _, row := range rows {
-		ratio := row.Ratio()
-		if ratio == nil || row.Name() == "serial-limit" {
+		if row.Ratio() == nil || row.Name() == serialLimit.Name {
 			continue
 		}
-		line := dotsRow{row: row, values: []float64{*ratio}, cells: []string{row.Range(), row.extent(Row.serial), row.measured()}}
-		line.from, line.to = around(row.Ratios())
-		p.rows = append(p.rows, line)
+		p.rows = append(p.rows, dotsRow{row, []dot{row.dot(Row.Ratio)},
+			[]string{middle([]Row{row}, inTurn, percent), middle([]Row{row}, byCommands.of, Brief)}})
 	}
 	return p
 }
 
 // against has a dot of every row for each value of what was varied.
-func against(rows []Row, axis, figure, sentence string) picture {
+func against(rows []Row, m measure) picture {
 	s := swept(rows)
 	last := s.values[len(s.values)-1]
 	one := last == s.values[0]
-	if one && (figure == "commands_per_section" || len(serialDots(rows).rows) > 0 && swing(rows) < steady) {
+	if one && (m.unit != byRate.unit || len(serialDots(rows).rows) > 0 && swing(rows) < steady) {
 		return picture{} // nothing grows, and the ratios show the same
 	}
-	p := picture{title: axis, axis: strings.ToLower(axis), legend: s.values, number: last,
-		heads: []string{"in all rounds", "rounds"}, found: changes(rows, figure, sentence)}
+	p := picture{title: strings.ToUpper(m.unit[:1]) + m.unit[1:], axis: m.unit, legend: s.values, number: last,
+		heads: append(slices.Clone(s.values), last+", all rounds")}
 	if one {
-		p.found = strings.TrimSpace(polling(rows))
-		p.legend = []string{"in the round with the median of times serial; the line is of all rounds"}
+		p.legend, p.found = []string{oneDot}, cmp.Or(sentences(fastest(rows, m), waking(rows, m), polling(rows)),
+			extremes(rows, rows, telling(rows), m.of, "%s took the lock at least %s times a second, and %s at most %s times."))
 	}
-	number := func(r Row) *float64 { return r.Number(figure) }
 	for _, name := range each(rows, Row.Name) {
-		line := dotsRow{values: make([]float64, len(s.values))}
+		line := dotsRow{dots: make([]dot, len(s.values))}
 		for _, row := range rows {
-			if value := row.Number(figure); row.Name() == name && value != nil {
-				line.row = row
-				line.values[slices.Index(s.values, s.of(row))] = *value
-				if s.of(row) == last {
-					line.cells = []string{row.extent(number), row.measured()}
-				}
+			if row.Name() == name && m.of(row) != nil {
+				line.row, line.dots[slices.Index(s.values, s.of(row))] = row, row.dot(m.of)
 			}
-		}
-		if line = line.ends(); one {
-			line.from, line.to = over(number)(line.row)
 		}
 		p.rows = append(p.rows, line)
 	}
+	p.found = cmp.Or(p.found, growth(rows, p))
 	return p
 }
 
-// waitDots are the distributions of the waits.
+// growth says, by the medians, of which lock a figure became most times what it was from the first
+// of what was varied to the last, and of which least.
+func growth(rows []Row, p picture) string {
+	last := len(p.legend) - 1
+	of := slices.DeleteFunc(slices.Clone(p.rows), func(d dotsRow) bool {
+		return d.dots[0].at == 0 || d.dots[last].at == 0 || len(locks([]Row{d.row})) == 0
+	})
+	if last == 0 || len(of) < 2 {
+		return ""
+	}
+	grown := func(a, b dotsRow) int { return cmp.Compare(a.dots[last].at/a.dots[0].at, b.dots[last].at/b.dots[0].at) }
+	least, most := slices.MinFunc(of, grown), slices.MaxFunc(of, grown)
+	text := fmt.Sprintf("From %s to %s, %s grew most with %s (%s to %s) and least with %s (%s to %s), by the medians.", p.legend[0], p.number,
+		p.axis, names(rows, most.row), figure(most.dots[0].at), figure(most.dots[last].at),
+		names(rows, least.row), figure(least.dots[0].at), figure(least.dots[last].at))
+	if most.dots[last].from/most.dots[0].to < least.dots[last].to/least.dots[0].from {
+		text += " In some rounds, it was otherwise."
+	}
+	return text
+}
+
+// waitDots are the waits. Rounds tell half of the clients' and the longest.
 func waitDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How long " + most + " waited for the lock", axis: "wait, ms",
-		legend: []string{"median wait", "99 % waited no longer", "longest"},
-		number: "longest, ms", heads: []string{"in all rounds", "rounds"}, found: longestWaits(rows)}
+		legend: []string{"half of the acquisitions waited no longer", "longest wait"},
+		number: "longest, ms", heads: []string{"half, ms", "longest, ms", "in all rounds"},
+		found: extremes(rows, rows, telling(rows), longest, "the longest wait with %s was at least %s ms, and with %s at most %s ms.")}
+	half := func(r Row) *float64 { return r.Number("wait_ms.p50") }
 	for _, row := range rows {
-		if row.Kind() == Baseline {
-			continue // one client alone waits for nobody
+		if row.Kind() != Baseline { // one client alone waits for nobody
+			p.rows = append(p.rows, dotsRow{row, []dot{row.dot(half), row.dot(longest)}, nil})
 		}
-		p.rows = append(p.rows, dotsRow{row: row, cells: []string{row.extent(longest), row.measured()}, values: []float64{
-			value[float64](row, "wait_ms.p50"), value[float64](row, "wait_ms.p99"), value[float64](row, "wait_ms.max"),
-		}}.ends())
 	}
 	return p
-}
-
-// ends draws the line from the least to the greatest of the values.
-func (d dotsRow) ends() dotsRow {
-	for _, v := range d.values {
-		if v > 0 {
-			if d.to = max(v, d.to); d.from == 0 || v < d.from {
-				d.from = v
-			}
-		}
-	}
-	return d
 }
 
 // class is how a row is drawn: the color is that of locks whose waiters are woken, and dots of a
@@ -209,8 +215,7 @@ func class(row Row) string {
 }
 
 // groups are the headings of a picture, in their order: what the reader gives up with a lock.
-var groups = []string{"Lease renewed while the work runs",
-	"No renewed lease: slow work isn't alone, or (bronze) a crash keeps the lock",
+var groups = []string{"Lease renewed while the work runs", "No renewed lease: slow work isn't alone",
 	"Other locks", "For comparison", "Cut off: not every client had its turn", "✗ lost updates: fast, but wrong"}
 
 // group is the number of the heading that a row stands below.
@@ -234,13 +239,13 @@ func (r Row) group() int {
 type placed struct {
 	X, Y     float64
 	R        float64 // of a dot
+	From, To float64 // of its line
 	Text     string
 	Class    string
 	Group    string // the heading above it
-	Apart    bool   // it's of another block than the row above it
 	Number   string
+	Read     string // all that its dots stand for, in words
 	Cells    []string
-	From, To float64
 	Dots     []placed
 }
 
@@ -264,34 +269,22 @@ func (p Picture) Draw(r Report, w io.Writer) error {
 // rank is the order of rows: what one gives up with a lock comes first, and then how fast it is.
 func rank(a, b Row) int { return cmp.Or(cmp.Compare(a.group(), b.group()), slower(b, a)) }
 
-// gap says whether, in its group, no range above a row overlaps with its own or one below.
-func gap(rows []dotsRow, i int) bool {
-	sides := map[bool][]Row{}
-	for j, d := range rows {
-		if d.row.group() == rows[i].row.group() {
-			sides[j < i] = append(sides[j < i], d.row)
-		}
-	}
-	return apart(sides[true], sides[false], Row.known) > 1
-}
-
 // place gives everything its place, unless there is nothing.
 func (of Picture) place(r Report) map[string]any {
 	if len(r.Rows) == 0 {
 		return nil
 	}
 	p := of.of(r.Rows)
-	p.rows = slices.DeleteFunc(p.rows, func(row dotsRow) bool { return row.to == 0 })
+	p.rows = slices.DeleteFunc(p.rows, func(row dotsRow) bool {
+		return !slices.ContainsFunc(row.dots, func(d dot) bool { return d.at > 0 })
+	})
 	if len(p.rows) == 0 {
 		return nil
 	}
 	slices.SortStableFunc(p.rows, func(a, b dotsRow) int { return rank(a.row, b.row) })
-	if p.found == "" && len(locks(r.Rows)) > 1 {
-		p.found = fmt.Sprintf("No lock stands out: no two differ by a factor of %s or more in all rounds.", bound(telling(r.Rows), up))
-	}
 	d := map[string]any{"Name": of.Name, "Width": pictureWidth, "Left": dotsLeft, "Scale": dotsScale,
 		"Right": pictureWidth - 8, "Title": p.title, "Axis": p.axis + " (log scale)", "Column": p.number,
-		"Heads": p.heads, "Span": len(p.heads) + 3, "Notes": notes(p.rows), "Finding": p.found}
+		"Heads": p.heads, "Span": len(p.heads) + 2, "Notes": notes(p.rows), "Finding": p.found}
 	y := 0.0
 	lines := func(step float64, length int, texts ...string) (all []placed) {
 		for _, text := range texts {
@@ -343,11 +336,11 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 	d["Top"] = y
 	var rows, ticks []placed
 	group := -1
-	for i, row := range p.rows {
-		line := placed{Text: row.row.Name(), Class: class(row.row), Cells: row.cells, From: at(row.from), To: at(row.to)}
+	for _, row := range p.rows {
+		line := placed{Text: row.row.Name(), Class: class(row.row)}
 		if pausesOtherwise(row.row) {
 			line.Text += " †"
-		} else if row.row.favored() {
+		} else if row.row.Favored() {
 			line.Text += " ‡"
 		}
 		if row.row.failed() != "" {
@@ -356,17 +349,19 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 		if is := row.row.group(); is != group {
 			group, line.Group = is, groups[is]
 			y += dotsHeight
-		} else if line.Apart = gap(p.rows, i); line.Apart {
-			y += dotsHeight / 3
 		}
 		line.Y = y + dotsHeight/2
-		for i, v := range row.values {
-			line.Number = ""
-			if v > 0 {
-				line.Number = Decimal(&v, Brief)
-				line.Dots = append(line.Dots, placed{X: at(v), R: radius(i, len(row.values))})
+		for i, v := range row.dots {
+			if line.Number = NotMeasured; v.at > 0 {
+				line.Number = figure(v.at)
+				line.Dots = append(line.Dots, placed{X: at(v.at), R: radius(i, len(row.dots)), From: at(v.from), To: at(v.to)})
+				line.Read += fmt.Sprintf("\n%s: %s, in all rounds %s", strings.Replace(p.legend[i], oneDot, p.axis, 1), line.Number, span(v.from, v.to))
 			}
+			line.Cells = append(line.Cells, line.Number)
 		}
+		last := row.dots[len(row.dots)-1]
+		line.Cells = slices.Concat(line.Cells, []string{between(last.from, last.to, Brief)}, row.more)
+		line.Read = row.row.Name() + ", " + Plural(max(1, len(row.row.Rounds)), "round") + line.Read
 		rows = append(rows, line)
 		y += dotsHeight
 	}
@@ -395,8 +390,10 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 func bounds(rows []dotsRow) (least, most float64) {
 	least = math.Inf(1)
 	for _, row := range rows {
-		if most = max(most, row.to); row.from > 0 {
-			least = min(least, row.from)
+		for _, d := range row.dots {
+			if most = max(most, d.to); d.from > 0 {
+				least = min(least, d.from)
+			}
 		}
 	}
 	return least / 1.25, max(most, 4*least) * 1.25
@@ -410,23 +407,19 @@ func pausesOtherwise(row Row) bool {
 
 // notes explain the marks.
 func notes(rows []dotsRow) (all []string) {
-	var pauses []string
 	for _, d := range rows {
-		if pause := d.row.Pause().String(); pausesOtherwise(d.row) && !slices.Contains(pauses, pause) {
-			pauses = append(pauses, pause)
+		if pausesOtherwise(d.row) {
+			all = append(all, fmt.Sprintf("† with %s, a refused client pauses for up to %s, not %v",
+				Plural(d.row.Count("table_clients"), "client"), d.row.Pause(), lock.DefaultPoll))
 		}
-		if d.row.favored() {
+		if d.row.Favored() {
 			all = append(all, "‡ at its best, all in one process; it gives up the order between processes")
 		}
 		if failed := d.row.failed(); failed != "" {
 			all = append(all, "✗ "+d.row.Name()+": "+strings.Split(failed, ",")[0])
 		}
 	}
-	if len(pauses) == 0 {
-		return all
-	}
-	return append(all, fmt.Sprintf("† with %s, a refused client pauses for up to %s, not %v",
-		Plural(rows[0].row.Count("table_clients"), "client"), strings.Join(pauses, " or "), lock.DefaultPoll))
+	return slices.Compact(slices.Sorted(slices.Values(all)))
 }
 
 // Named is the server for people: "Redis 7.0.15".
@@ -456,9 +449,12 @@ var page = html.Must(html.New("page").Parse(pageSource))
 // nothing else: no other file and no network.
 func WritePage(r Report, w io.Writer) error {
 	var pictures []map[string]any
+	var said []string // each note is told once
 	for _, p := range Pictures {
 		if placed := p.place(r); placed != nil {
-			pictures = append(pictures, placed)
+			notes := placed["Notes"].([]string)
+			placed["Notes"] = slices.DeleteFunc(slices.Clone(notes), func(text string) bool { return slices.Contains(said, text) })
+			said, pictures = append(said, notes...), append(pictures, placed)
 		}
 	}
 	var table Layout // the page scrolls
@@ -473,12 +469,18 @@ func WritePage(r Report, w io.Writer) error {
 		tables[len(tables)-1] += table.Row(row)
 	}
 	last, clients := greatest(r.Rows)
-	noise := noise(last)
-	found := slices.DeleteFunc(Findings(r.Rows), func(text string) bool { return text == noise })
-	counts := strings.Join(each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) }), ",")
+	var rounds []int
+	for _, row := range r.Rows {
+		rounds = append(rounds, max(1, len(row.Rounds)))
+	}
+	named := each(slices.DeleteFunc(slices.Clone(last), func(r Row) bool { return r.Kind() == Baseline }), Row.Name)
+	counts := each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) })
 	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "CPUs": Plural(r.Env.CPUs, "CPU"),
-		"Noise": noise, "Found": found, "With": s.values, "Clients": when(len(s.values) > 1, clients), "Measured": Plural(len(r.Rows), "row"), "Locks": last, "Counts": counts, "Swung": swing(last) >= steady,
-		"Rows": tables, "Legend": table.Legend(), "Ranked": table.Ranked(r.Rows),
+		"Subjects": named, "Last": append([]Row{{}}, r.Rows...)[len(r.Rows)], "Least": slices.Min(append(rounds, 1<<20)), "Most": slices.Max(append(rounds, 0)),
+		"With": s.values, "Noise": noise(last), "Unsound": unsound(last), "Clients": clients, "Swung": swing(last) >= steady,
+		"Measured": Plural(len(r.Rows), "row"), "Locks": last, "Choices": choices(last), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
+		"Counts": counts,
+		"Rows":   tables, "Legend": table.Legend(),
 		"Wrong":  slices.ContainsFunc(last, Row.Wrong),
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {

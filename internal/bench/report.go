@@ -241,18 +241,17 @@ func (r Row) all(of func(Row) *float64) (all []float64) {
 
 // extent is from the least to the greatest of something in all rounds: "11200–17400".
 func (r Row) extent(of func(Row) *float64) string {
-	switch least, most := over(of)(r); {
-	case most == 0:
-		return NotMeasured
-	case least == most:
-		return Decimal(&least, Brief)
-	default:
-		return span(least, most)
-	}
+	least, most := over(of)(r)
+	return between(least, most, Brief)
 }
 
-// measured is how many rounds there were.
-func (r Row) measured() string { return fmt.Sprint(max(1, len(r.Rounds))) }
+// between are two numbers, or one where they look the same.
+func between(least, most float64, digits int) string {
+	if least > most || most == 0 && digits == Brief {
+		return NotMeasured
+	}
+	return strings.Join(slices.Compact([]string{Decimal(&least, digits), Decimal(&most, digits)}), "–")
+}
 
 func span(least, most float64) string { return Decimal(&least, Brief) + "–" + Decimal(&most, Brief) }
 
@@ -428,10 +427,6 @@ func at(all map[string]any, name string) any {
 
 // Woken says whether the row's lock wakes its waiters, and so has no pause.
 func (r Row) Woken() bool {
-	switch r.Name() {
-	case "reentrant/notify", "reentrant/fair", "reentrant/cohort",
-		"reentrant/readwrite", "redisson", "redisson-fair":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"reentrant/notify", "reentrant/fair", "reentrant/cohort",
+		"reentrant/readwrite", "redisson", "redisson-fair"}, r.Name())
 }

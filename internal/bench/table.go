@@ -102,7 +102,7 @@ func (t Layout) Ranked(all []Row) string {
 	figures := func(r Row) []Figure {
 		return []Figure{*r.figure("acquisitions_per_second"),
 			{Value: r.extent(Row.serial), Column: Column{"serial", "limit/s", 12, 0}},
-			*r.figure("ratio_to_serial"), *r.figure("range"), {Value: r.measured(), Column: Column{"", "rounds", 7, 0}},
+			*r.figure("ratio_to_serial"), *r.figure("range"), {Value: max(1, len(r.Rounds)), Column: Column{"", "rounds", 7, 0}},
 			{Value: r.extent(longest), Column: Column{"longest", "wait, ms", 12, 0}}}
 	}
 	text := t.heads("", figures(rows[0]))
