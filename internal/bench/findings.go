@@ -342,8 +342,7 @@ func choices(rows []Row) (all []choice) {
 			m = byRate
 		}
 		c.Speed, c.Unit, c.Commands = middle(c.Rows, m.of, Brief), m.unit, middle(c.Rows, byCommands.of, Brief)
-		c.Order = middle(c.Rows, inTurn, percent)
-		c.Ordered = !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.median(inTurn) < 0.9 })
+		c.Order, c.Ordered = middle(c.Rows, inTurn, percent), !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.median(inTurn) < 0.9 })
 		others := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return slices.Contains(each(c.Rows, Row.Name), r.Name()) })
 		for than, slow := range map[string][]Row{"any other lock": others, "any that polls": polling} {
 			if len(slow) > 0 && own(c.Rows[0]) && c.Ahead != "any other lock" && apart(c.Rows, slow, over(m.of)) >= need {

@@ -143,11 +143,12 @@ func against(rows []Row, m measure) picture {
 	if one && (m.unit != byRate.unit || len(serialDots(rows).rows) > 0 && swing(rows) < steady) {
 		return picture{} // nothing grows, and the ratios show the same
 	}
-	p := picture{title: strings.ToUpper(m.unit[:1]) + m.unit[1:], axis: m.unit, legend: s.values, number: last,
-		heads: append(slices.Clone(s.values), last+", all rounds")}
+	greatest, most := greatest(rows)
+	p := picture{title: strings.ToUpper(m.unit[:1]) + m.unit[1:] + ", with " + strings.Join(s.values, ", "), axis: m.unit,
+		legend: s.values, number: last, heads: append(slices.Clone(s.values), last+", all rounds"),
+		found: extremes(rows, greatest, telling(rows), m.of, "%s had at least %s "+m.unit+", and %s at most %s, with "+most+".")}
 	if one {
-		p.legend, p.found = []string{oneDot}, cmp.Or(sentences(fastest(rows, m), waking(rows, m), polling(rows)),
-			extremes(rows, rows, telling(rows), m.of, "%s took the lock at least %s times a second, and %s at most %s times."))
+		p.legend, p.found = []string{oneDot}, cmp.Or(sentences(fastest(rows, m), waking(rows, m), polling(rows)), p.found)
 	}
 	for _, name := range each(rows, Row.Name) {
 		line := dotsRow{dots: make([]dot, len(s.values))}
@@ -158,36 +159,14 @@ func against(rows []Row, m measure) picture {
 		}
 		p.rows = append(p.rows, line)
 	}
-	p.found = cmp.Or(p.found, growth(rows, p))
 	return p
-}
-
-// growth says, by the medians, of which lock a figure became most times what it was from the first
-// of what was varied to the last, and of which least.
-func growth(rows []Row, p picture) string {
-	last := len(p.legend) - 1
-	of := slices.DeleteFunc(slices.Clone(p.rows), func(d dotsRow) bool {
-		return d.dots[0].at == 0 || d.dots[last].at == 0 || len(locks([]Row{d.row})) == 0
-	})
-	if last == 0 || len(of) < 2 {
-		return ""
-	}
-	grown := func(a, b dotsRow) int { return cmp.Compare(a.dots[last].at/a.dots[0].at, b.dots[last].at/b.dots[0].at) }
-	least, most := slices.MinFunc(of, grown), slices.MaxFunc(of, grown)
-	text := fmt.Sprintf("From %s to %s, %s grew most with %s (%s to %s) and least with %s (%s to %s), by the medians.", p.legend[0], p.number,
-		p.axis, names(rows, most.row), figure(most.dots[0].at), figure(most.dots[last].at),
-		names(rows, least.row), figure(least.dots[0].at), figure(least.dots[last].at))
-	if most.dots[last].from/most.dots[0].to < least.dots[last].to/least.dots[0].from {
-		text += " In some rounds, it was otherwise."
-	}
-	return text
 }
 
 // waitDots are the waits. Rounds tell half of the clients' and the longest.
 func waitDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How long " + most + " waited for the lock", axis: "wait, ms",
-		legend: []string{"half of the acquisitions waited no longer", "longest wait"},
+		legend: []string{"half waited no longer", "longest wait"},
 		number: "longest, ms", heads: []string{"half, ms", "longest, ms", "in all rounds"},
 		found: extremes(rows, rows, telling(rows), longest, "the longest wait with %s was at least %s ms, and with %s at most %s ms.")}
 	half := func(r Row) *float64 { return r.Number("wait_ms.p50") }
@@ -469,14 +448,11 @@ func WritePage(r Report, w io.Writer) error {
 		tables[len(tables)-1] += table.Row(row)
 	}
 	last, clients := greatest(r.Rows)
-	var rounds []int
-	for _, row := range r.Rows {
-		rounds = append(rounds, max(1, len(row.Rounds)))
-	}
+	rounds := Row{Rounds: r.Rows}.all(func(r Row) *float64 { return new(float64(max(1, len(r.Rounds)))) })
 	named := each(slices.DeleteFunc(slices.Clone(last), func(r Row) bool { return r.Kind() == Baseline }), Row.Name)
 	counts := each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) })
 	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "CPUs": Plural(r.Env.CPUs, "CPU"),
-		"Subjects": named, "Last": append([]Row{{}}, r.Rows...)[len(r.Rows)], "Least": slices.Min(append(rounds, 1<<20)), "Most": slices.Max(append(rounds, 0)),
+		"Subjects": named, "Last": append([]Row{{}}, r.Rows...)[len(r.Rows)], "Least": slices.Min(rounds), "Most": slices.Max(rounds),
 		"With": s.values, "Noise": noise(last), "Unsound": unsound(last), "Clients": clients, "Swung": swing(last) >= steady,
 		"Measured": Plural(len(r.Rows), "row"), "Locks": last, "Choices": choices(last), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
 		"Counts": counts,
