@@ -186,7 +186,7 @@ func waking(rows []Row, by ...measure) string {
 	most, best := namely(rows, polling, 1, m.most)
 	return fmt.Sprintf("%s, compared with %s, had %s %s or more by the medians%s, against %s at most%s. In single rounds, it was %s at"+
 		" worst%s, against %s at best%s. A clear difference takes a factor of %s in this run.", text, than, figure(slow), m.unit, slowest,
-		figure(fast), fastest, figure(least), at, figure(most), best, bound(telling(rows), up))
+		figure(fast), fastest, figure(least), at, figure(most), best, bound(telling(rows)*extreme(woken, 1, Row.doubt).doubt()*extreme(polling, 1, Row.doubt).doubt(), up))
 }
 
 // polling compares the locks that poll where the computer's speed changed much: they mostly sleep,

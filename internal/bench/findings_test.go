@@ -42,12 +42,12 @@ func TestTheFindingSaysWhichKindOfLockIsFasterAndIsSilentWhereNeitherIs(t *testi
 	gold.Rounds[1].Set("acquisitions_per_second", 510.0)
 	const unclear = "Locks whose waiters are woken by a message (%s), compared with any that polls and pauses, had %s acquisitions" +
 		" a second or more by the medians, against %s at most. In single rounds, it was %[2]s at worst, against %[4]s at best. A clear" +
-		" difference takes a factor of 1.2 in this run."
-	assert.Equal(t, fmt.Sprintf(unclear, "fair", "500", "120", "510"), waking([]Row{gold, fair}, by...), "one round was as fast")
+		" difference takes a factor of %[5]s in this run."
+	assert.Equal(t, fmt.Sprintf(unclear, "fair", "500", "120", "510", "1.2"), waking([]Row{gold, fair}, by...), "one round was as fast")
 	gold = lockRow("gold", 0.12, nil)
-	assert.Equal(t, fmt.Sprintf(unclear, "notify", "600", "900", "900"),
+	assert.Equal(t, fmt.Sprintf(unclear, "notify", "600", "900", "900", "2.4"),
 		waking([]Row{oneRound(lockRow("gold", 0.9, nil)), notify}, by...), "one round may have been a chance")
-	assert.Equal(t, fmt.Sprintf(unclear, "notify", "600", "550", "550"), waking([]Row{lockRow("gold", 0.55, nil), notify}, by...))
+	assert.Equal(t, fmt.Sprintf(unclear, "notify", "600", "550", "550", "1.2"), waking([]Row{lockRow("gold", 0.55, nil), notify}, by...))
 	assert.Empty(t, Findings([]Row{gold, lockRow("gold", 0.6, nil)}), "the same lock, with two pauses")
 	slow := lockRow("reentrant/notify", 0.6, map[string]any{"finished": false})
 	assert.Empty(t, Findings([]Row{slow, gold}), "it was cut off")

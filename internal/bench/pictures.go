@@ -165,7 +165,7 @@ func against(rows []Row, m measure) picture {
 // waitDots are the waits. Rounds tell half of the clients' and the longest.
 func waitDots(all []Row) picture {
 	rows, most := greatest(all)
-	p := picture{title: "How long " + most + " waited for the lock", axis: "wait, ms",
+	p := picture{title: "How long clients waited for the lock, with " + most, axis: "wait, ms",
 		legend: []string{"half waited no longer", "longest wait"},
 		number: "longest, ms", heads: []string{"half, ms", "longest, ms", "in all rounds"},
 		found: extremes(rows, rows, telling(rows), longest, "the longest wait with %s was at least %s ms, and with %s at most %s ms.")}
@@ -334,7 +334,7 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 			if line.Number = NotMeasured; v.at > 0 {
 				line.Number = figure(v.at)
 				line.Dots = append(line.Dots, placed{X: at(v.at), R: radius(i, len(row.dots)), From: at(v.from), To: at(v.to)})
-				line.Read += fmt.Sprintf("\n%s: %s, in all rounds %s", strings.Replace(p.legend[i], oneDot, p.axis, 1), line.Number, span(v.from, v.to))
+				line.Read += fmt.Sprintf("\n%s: %s, in all rounds %s", strings.Replace(p.legend[i], oneDot, strings.Split(p.axis, ":")[0], 1), line.Number, span(v.from, v.to))
 			}
 			line.Cells = append(line.Cells, line.Number)
 		}
