@@ -30,6 +30,7 @@ type measure struct {
 }
 
 var byRatio, byRate = measure{Row.Ratio, "times serial"}, measure{rate, "acquisitions a second"}
+var byCommands = measure{func(r Row) *float64 { return r.Number("commands_per_section") }, "commands for each acquisition and release"}
 
 // steady is the serial limit that is less than so many times as fast in one round as in another. A
 // ratio to it compares what was measured at one speed of the computer, if that changes slowly.
@@ -111,7 +112,8 @@ func over(of func(Row) *float64) func(Row) (least, most float64) {
 	}
 }
 
-func rate(r Row) *float64 { return r.Number("acquisitions_per_second") }
+func rate(r Row) *float64   { return r.Number("acquisitions_per_second") }
+func inTurn(r Row) *float64 { return r.Number("in_order") }
 
 // median is that of something in all rounds, of an even number of them the lower one in the middle.
 func (r Row) median(of func(Row) *float64) float64 {
@@ -136,11 +138,9 @@ func ahead(rows, fast, slow []Row, than string, by ...measure) string {
 	return ""
 }
 
-func (m measure) least(r Row) float64 { x, _ := over(m.of)(r); return x }
-
+func (m measure) least(r Row) float64  { x, _ := over(m.of)(r); return x }
 func (m measure) middle(r Row) float64 { return r.median(m.of) }
-
-func (m measure) most(r Row) float64 { _, x := over(m.of)(r); return x }
+func (m measure) most(r Row) float64   { _, x := over(m.of)(r); return x }
 
 // extreme is the row with the most of something, or with the least where the sign is negative.
 func extreme(rows []Row, sign float64, of func(Row) float64) Row {
@@ -172,14 +172,13 @@ func waking(rows []Row, by ...measure) string {
 	if len(woken) == 0 || len(polling) == 0 || len(woken)+len(polling) == 2 && fastest(rows, by...) != "" {
 		return ""
 	}
-	text, than := "Locks whose waiters are woken by a message ("+names(rows, woken...)+")", "any that polls and pauses"
+	text, than, m := "Locks whose waiters are woken by a message ("+names(rows, woken...)+")", "any that polls and pauses", by[len(by)-1]
 	if ahead := ahead(rows, woken, polling, than, by...); ahead != "" {
 		return text + " were " + ahead
 	}
 	if ahead := ahead(rows, polling, woken, "any whose waiters are woken", by...); ahead != "" {
 		return "Locks that poll and pause were " + ahead
 	}
-	m := by[len(by)-1]
 	slow, slowest := namely(rows, woken, -1, m.middle)
 	fast, fastest := namely(rows, polling, 1, m.middle)
 	least, at := namely(rows, woken, -1, m.least)
@@ -236,7 +235,6 @@ func noise(rows []Row) string {
 	quiet := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
 		return r.noisy() || r.Name() == serialLimit.Name // with which all are compared
 	})
-	few := slices.ContainsFunc(noise, func(r Row) bool { return r.doubt() > 1 })
 	text, swing := "", swing(rows)
 	if len(noise) > 0 {
 		which := "all rows"
@@ -246,7 +244,7 @@ func noise(rows []Row) string {
 			which = "all but " + names(rows, quiet...)
 		}
 		text = fmt.Sprintf("Too noisy to compare closely (a range of %d %% of the median or more, or fewer than %d"+
-			" rounds%s): %s. ", 2*noisy, fewest, map[bool]string{true: ", which count as half to twice as fast"}[few], which)
+			" rounds%s): %s. ", 2*noisy, fewest, map[bool]string{true: ", which count as half to twice as fast"}[extreme(noise, 1, Row.doubt).doubt() > 1], which)
 	}
 	if swing < steady && text == "" {
 		return ""
@@ -301,7 +299,8 @@ func extremes(all, rows []Row, need float64, of func(Row) *float64, sentence str
 		low := extreme(rows, -1, func(r Row) float64 { return m.most(r) * r.doubt() })
 		high := extreme(rows, 1, func(r Row) float64 { return m.least(r) / r.doubt() })
 		if m.least(high)/m.most(low) >= need*high.doubt()*low.doubt() {
-			return fmt.Sprintf("In every round, "+sentence, names(all, high), figure(m.least(high)), names(all, low), figure(m.most(low)))
+			rounds := map[bool]string{true: "In every round, ", false: "In the rounds with the median ratio, "}[len(high.all(of)) > 0] // of an older file
+			return fmt.Sprintf(rounds+sentence, names(all, high), figure(m.least(high)), names(all, low), figure(m.most(low)))
 		}
 		few := map[bool]string{true: fmt.Sprintf(" (fewer than %d rounds count as half to twice as much)", fewest)}
 		return "No two of these locks differ by a factor of " + bound(need, up) + " or more in all rounds" +
@@ -326,21 +325,16 @@ func choices(rows []Row) (all []choice) {
 	slices.SortStableFunc(rows, rank)
 	own := func(r Row) bool { return r.Woken() || r.Count("nodes") > 1 }
 	for i, row := range rows {
-		c := choice{Group: groups[row.group()]}
-		if i > 0 && row.group() == rows[i-1].group() {
-			c.Group = ""
-		}
-		if c.Group != "" || own(row) || own(rows[i-1]) {
-			all = append(all, c)
+		same := i > 0 && row.group() == rows[i-1].group()
+		if !same || own(row) || own(rows[i-1]) {
+			all = append(all, choice{Group: map[bool]string{false: groups[row.group()]}[same]})
 		}
 		all[len(all)-1].Rows = append(all[len(all)-1].Rows, row)
 	}
 	_, polling := kinds(rows)
 	for i := range all {
-		c, m, need := &all[i], byRatio, telling(rows)
-		if c.Rows[0].Ratio() == nil {
-			m = byRate
-		}
+		c, need := &all[i], telling(rows)
+		m := map[bool]measure{false: byRatio, true: byRate}[c.Rows[0].Ratio() == nil]
 		c.Speed, c.Unit, c.Commands = middle(c.Rows, m.of, Brief), m.unit, middle(c.Rows, byCommands.of, Brief)
 		c.Order, c.Ordered = middle(c.Rows, inTurn, percent), !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.median(inTurn) < 0.9 })
 		others := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return slices.Contains(each(c.Rows, Row.Name), r.Name()) })
@@ -365,5 +359,3 @@ func middle(rows []Row, of func(Row) *float64, digits int) string {
 	m := measure{of, ""}
 	return between(m.middle(extreme(rows, -1, m.middle)), m.middle(extreme(rows, 1, m.middle)), digits)
 }
-
-func inTurn(r Row) *float64 { return r.Number("in_order") }

@@ -42,6 +42,7 @@ const (
 	lineLength   = 84 // characters of small text
 	titleLength  = 62
 	foundLength  = 52 // its letters are bold
+	oneDot       = "median, and the range of all rounds"
 )
 
 // picture is one before it is drawn: rows of dots on a logarithmic scale.
@@ -112,10 +113,6 @@ func greatest(all []Row) (rows []Row, most string) {
 	}
 	return rows, most
 }
-
-var byCommands = measure{func(r Row) *float64 { return r.Number("commands_per_section") }, "commands for each acquisition and release"}
-
-const oneDot = "median, and the range of all rounds"
 
 // serialDots are the ratios to the serial limit.
 func serialDots(all []Row) picture {
