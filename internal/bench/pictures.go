@@ -245,6 +245,9 @@ func (p Picture) Draw(r Report, w io.Writer) error {
 // rank is the order of rows: what one gives up with a lock comes first, and then how fast it is.
 func rank(a, b Row) int { return cmp.Or(cmp.Compare(a.group(), b.group()), slower(b, a)) }
 
+// evidence is where what was found ends, and the figures that show it begin.
+var evidence = regexp.MustCompile(`: \d|\. [A-Z]`)
+
 // place gives everything its place, unless there is nothing.
 func (of Picture) place(r Report) map[string]any {
 	if len(r.Rows) == 0 {
@@ -258,9 +261,10 @@ func (of Picture) place(r Report) map[string]any {
 		return nil
 	}
 	slices.SortStableFunc(p.rows, func(a, b dotsRow) int { return rank(a.row, b.row) })
+	end := append(evidence.FindStringIndex(p.found), len(p.found)-1)[0] + 1
 	d := map[string]any{"Name": of.Name, "Width": pictureWidth, "Left": dotsLeft, "Scale": dotsScale,
 		"Right": pictureWidth - 8, "Title": p.title, "Axis": p.axis + " (log scale)", "Column": p.number,
-		"Heads": p.heads, "Span": len(p.heads) + 2, "Notes": notes(p.rows), "Finding": p.found}
+		"Heads": p.heads, "Span": len(p.heads) + 2, "Notes": notes(p.rows), "Finding": p.found[:end], "More": p.found[end:]}
 	y := 0.0
 	lines := func(step float64, length int, texts ...string) (all []placed) {
 		for _, text := range texts {
