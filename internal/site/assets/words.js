@@ -15,12 +15,16 @@ lockladder.alike = {
 };
 
 // phrases are several words.
-lockladder.phrases = [[/(not|never|\w+n.?t) (get |being )?(released?|unlocked|deleted|freed)(?! an? )|lock( \w+)? (stays?|remains?|still (held|there))( forever)?/i, 'orphaned bronze'],
+lockladder.phrases = [[/.*(lock was already expired|lock not held).*/i, 'error message ErrNotHeld'], [/(not|never|\w+n.?t) (get |being )?(released?|unlocked|deleted|freed)(?! an? )|lock( \w+)? (stays?|remains?|still (held|there))( forever)?/i, 'orphaned bronze'],
   [/(two|both|several|2) \w+ (got|get|hold|holds|have|has|acquired?|own) (the |a |one |same )*lock/i, 'two holders'],
   [/\b(lock|lease)( \w+){0,2} expir(es|ed|ing)( too)?( early| soon| fast)?|\bexpir(ed|ing) (lock|lease)s?\b/i, 'work takes longer than the lease'], [/extend( \w+)? (lock|lease|ttl)/i, 'renew the lease'],
   [/.*(know|detect|notice|find out).* lost\b.*/i, 'holder learns of a loss'], [/(fail\w*|can(not|.?t)|could.?n.t|unable|not) (to )?((acquire|obtain)\w*( the| a)?( lock)?|get (the |a )?lock)/i, 'clients wait orphaned lock'],
   [/.*\b(choos|pick|select a|compar|decide|best)\w*( \w+){0,2} locks?\b.*/i, 'which lock'], [/.*\b(runs?|ran|processed|executed|sent) (twice|two times|multiple times)/i, 'do the same job at the same time'],
   [/.*(i\/o timeout|connection re(fused|set)|broken pipe).*/i, 'request got no answer'], [/.*\b(failover|restart)\w* .*(lost|lose|gone|forg).*|.*lost .*(failover|restart).*/i, 'servers that forget'], [/^moved \d.*/i, 'MOVED'],
   [/.*\b(what|which|best|right|good) (ttl|lease|timeout).*/i, 'how long should a lease be'], [/.*redlock (safe|broken|dead).*/i, 'redlock'], [/^noperm .*/i, 'access control lists'],
-  [/unit.?tests?\b/i, 'test your own'], [/.*timeout.?(error|exception).*/i, 'gave up the wait was too long'],
-  [/\bnode\.?js\b|\btypescript\b/i, 'library node-redlock'], [/double.?book\w*/i, 'stock sold twice'], [/^distributed locks?$/i, 'lock guarantee']];
+  [/.*\bsafe(ly)?\b.*\b(release|unlock)\w*.*|.*\b(release|unlock)\w*\b.*\bsafe(ly)?\b.*|^if redis\.call.*|^release\.lua$/i, 'release compares and deletes in one script'],
+  [/.*\bauto\w*.?(renew|extend|refresh)\w*.*/i, 'watchdog renews'], [/.*\bredis (goes|went|is) (down|away|offline)\b.*|.*redis (crash|die|outage)\w*.*/i, 'servers that forget'],
+  [/.*\b(jobs?|tasks?|crons?|schedulers?) \w+ on (every|each|all|several|many) .*|.*\b(two|several|all|every) \w+ (run|execute|do|start)s? (the|a) (same )?(job|task).*/i, 'once a minute in one of four services'],
+  [/.*lockatmostfor.*/i, 'ShedLock'], [/\bredis lock$/i, 'which lock at work'], [/\bfifo\b/i, 'order of arrival'], [/.*\bttl -1\b.*|.*\b(no|without) (a )?(ttl|lease|expiry)\b.*/i, 'orphaned bronze'], [/.*stop.the.world.*/i, 'GC pause'],
+  [/^(re-?entrant|recursive) locks?$/i, 'reentrant idea'], [/unit.?tests?\b/i, 'test your own'], [/.*timeout.?(error|exception).*/i, 'gave up the wait was too long'],
+  [/\bnode\.?js\b|\btypescript\b/i, 'library node-redlock'], [/double.?book\w*/i, 'stock sold twice'], [/^distributed (lock|mutex)(es|s)?$/i, 'lock guarantee']];
