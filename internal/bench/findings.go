@@ -243,7 +243,7 @@ func noise(rows []Row) string {
 		} else if len(quiet) > 0 {
 			which = "all but " + names(rows, quiet...)
 		}
-		text = fmt.Sprintf("Too noisy to compare closely (a range of %d %% of the median or more, or fewer than %d"+
+		text = fmt.Sprintf("Too noisy to compare closely (a 95 %% range of %d %% of the median or more, or fewer than %d"+
 			" rounds%s): %s. ", 2*noisy, fewest, map[bool]string{true: ", which count as half to twice as fast"}[extreme(noise, 1, Row.doubt).doubt() > 1], which)
 	}
 	if swing < steady && text == "" {
@@ -251,8 +251,8 @@ func noise(rows []Row) string {
 	} else if swing < tells {
 		return text + "Measure more rounds."
 	}
-	text += fmt.Sprintf("The serial limit was %s times as fast in one round as in another, so the computer's speed"+
-		" changed: leave it idle, or measure more rounds.", bound(swing, down))
+	text += fmt.Sprintf("The serial limit was %s times as fast beside one round as beside another, so the"+
+		" computer's speed changed: leave it idle, or measure more rounds.", bound(swing, down))
 	if swing >= steady {
 		text += " Until then, only what differs at least twofold in any two rounds counts as a difference."
 	}

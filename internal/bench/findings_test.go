@@ -70,7 +70,7 @@ func TestADotIsTheMedianOfAllRoundsAndItsLineHasThemAll(t *testing.T) {
 		round.Set("wait_ms.max", float64(10*(1+(i+4)%6)))
 	}
 	for i, p := range []picture{serialDots([]Row{row}), against([]Row{row}, byRate), waitDots([]Row{row})} {
-		assert.Equal(t, []dot{{0.12, 0.12, 0.12}, {300, 100, 600}, {30, 10, 60}}[i], p.rows[0].dots[len(p.rows[0].dots)-1])
+		assert.Equal(t, []dot{{0.12, 0.12, 0.12, 6}, {300, 100, 600, 6}, {30, 10, 60, 6}}[i], p.rows[0].dots[len(p.rows[0].dots)-1])
 	}
 }
 
@@ -80,15 +80,15 @@ func TestTheFindingsNameWhatIsWrongOrTooNoisyToCompare(t *testing.T) {
 	noise.Rounds[0].Set("ratio_to_serial", 0.13)
 	noise.Rounds[0].Set("acquisitions_per_second", 130.0)
 	few.Rounds = few.Rounds[:2]
-	const tooNoisy = "Too noisy to compare closely (a range of 20 % of the median or more, or fewer than 3 rounds," +
+	const tooNoisy = "Too noisy to compare closely (a 95 % range of 20 % of the median or more, or fewer than 3 rounds," +
 		" which count as half to twice as fast): "
 	assert.Equal(t, []string{tooNoisy + "all but no-lock." + " Measure more rounds.",
 		"no-lock lost updates, so speed doesn't count there."}, Findings([]Row{wrong, noise, few}))
 	assert.Contains(t, Findings([]Row{noise, few})[0], tooNoisy+"all rows")
 	noise.Rounds[0].Set("acquisitions_per_second", 182.0)
 	fair, cohort := lockRow("reentrant/fair", 0.1, nil), lockRow("reentrant/cohort", 0.1, nil)
-	assert.Equal(t, []string{tooNoisy + "gold and script." + " The serial limit was 1.4 times as fast in one round as" +
-		" in another, so the computer's speed changed: leave it idle, or measure more rounds."},
+	assert.Equal(t, []string{tooNoisy + "gold and script." + " The serial limit was 1.4 times as fast beside one round as" +
+		" beside another, so the computer's speed changed: leave it idle, or measure more rounds."},
 		Findings([]Row{fair, cohort, noise, few})[:1])
 	assert.NotContains(t, Findings([]Row{noise})[0], "half", "it has six rounds")
 	few.Rounds = nil

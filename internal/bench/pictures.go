@@ -66,11 +66,14 @@ type dotsRow struct {
 
 // dot is the median of all rounds, with a line behind it from the least to the most of them. It is
 // none where the median is 0.
-type dot struct{ at, from, to float64 }
+type dot struct {
+	at, from, to float64
+	rounds       int // that say it; those of an older file may not
+}
 
 func (r Row) dot(of func(Row) *float64) dot {
 	least, most := over(of)(r)
-	return dot{r.median(of), least, most}
+	return dot{r.median(of), least, most, len(r.all(of))}
 }
 
 // varied is what was varied: the number of clients, or else the pause.
@@ -191,7 +194,7 @@ func class(row Row) string {
 }
 
 // groups are the headings of a picture, in their order: what the reader gives up with a lock.
-var groups = []string{"Lease renewed while the work runs", "No renewed lease: slow work isn't alone",
+var groups = []string{"Lease renewed while the work runs", "Lease not renewed: long work may lose the lock",
 	"Other locks", "For comparison", "Cut off: not every client had its turn", "✗ lost updates: fast, but wrong"}
 
 // group is the number of the heading that a row stands below.
@@ -335,12 +338,13 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 			if line.Number = NotMeasured; v.at > 0 {
 				line.Number = figure(v.at)
 				line.Dots = append(line.Dots, placed{X: at(v.at), R: radius(i, len(row.dots)), From: at(v.from), To: at(v.to)})
-				line.Read += fmt.Sprintf("\n%s: %s, in all rounds %s", strings.Replace(p.legend[i], oneDot, strings.Split(p.axis, ":")[0], 1), line.Number, span(v.from, v.to))
+				line.Read += "\n" + strings.Replace(p.legend[i], oneDot, strings.Split(p.axis, ":")[0], 1) + ": " + line.Number
+				line.Read += map[bool]string{true: ", in all rounds " + span(v.from, v.to)}[v.rounds > 1]
 			}
 			line.Cells = append(line.Cells, line.Number)
 		}
 		last := row.dots[len(row.dots)-1]
-		line.Cells = slices.Concat(line.Cells, []string{between(last.from, last.to, Brief)}, row.more)
+		line.Cells = slices.Concat(line.Cells, []string{cmp.Or(map[bool]string{true: between(last.from, last.to, Brief)}[last.rounds > 1], NotMeasured)}, row.more)
 		line.Read = row.row.Name() + ", " + Plural(max(1, len(row.row.Rounds)), "round") + line.Read
 		rows = append(rows, line)
 		y += dotsHeight
