@@ -43,7 +43,7 @@
 svg { font: 12px system-ui, sans-serif; fill: #1b1f24; }
 .name { font-weight: bold; font-size: 14px; text-anchor: middle; }
 .time, .fold { fill: #5c6670; } .lane { stroke: #d5dae0; } .dot { fill: #5c6670; }
-.band { stroke-width: 7; opacity: .75; } .message { stroke: #1b1f24; }
+.band { stroke-width: 7; opacity: .75; mix-blend-mode: multiply; } .message { stroke: #1b1f24; }
 .what { paint-order: stroke; stroke: #fff; stroke-width: 8px; stroke-linejoin: round; }
 .time { stroke: none; }
 .overlap { fill: #ffe3e0; opacity: .6; } .break { fill: none; stroke: #b3160a; stroke-width: 2; }

@@ -196,8 +196,7 @@
     var at = this.clock(to), e = { at: at, client: -1, node: 0, text: '', reply: '',
       sent: at, back: at + 1, line: '', state: this.world(to) };
     if (action === 'E' || action === 'R') {
-      e.text = (action === 'E' ? 'the lease ends: the clock moves to ' :
-        'the clock moves to ') + seconds(at);
+      e.text = (action === 'E' ? 'the lease ends at ' : 'the clock moves to ') + seconds(at) + ' s';
       return e;
     }
     e.client = action.charCodeAt(0) - 65;
@@ -333,7 +332,7 @@
     this.element.append(panel);
     if (this.home) { this.home.parentNode.hidden = true; } // it is for the address
     function chosen(e) {
-      var choice = /^[1-9]$/.test(e.key) && game.choices.querySelectorAll('button')[e.key - 1];
+      var choice = /^[1-9]$/.test(e.key) && game.scroll.querySelectorAll('.choices button, .reasons button')[e.key - 1];
       if (choice) { choice.click(); }
       return choice;
     }
@@ -382,6 +381,12 @@
     run.act = function (action) { game.choose(action); };
     run.label = function (i) { return i === 0 ? 'start' : String(i); };
     run.waits = this.waits(now);
+    path.forEach(function (action, i) { // the code stays where a client has crashed
+      if (action[1] !== 'x') { return; }
+      run.waits = run.waits.concat(game.waits(states[i]).filter(function (w) {
+        return w.client === action.charCodeAt(0) - 65;
+      }).map(function (w) { return { client: w.client, line: w.line, why: action[0] + ' crashed' }; }));
+    });
     run.does = g.clients.map(function (name, i) {
       var wait = run.waits.filter(function (w) { return w.client === i; }).pop(), does = game.does(now, i);
       return wait && does !== 'is dead' ? wait.why : name + ' ' + (/^(is|waits|reads|writes)/.test(does) ?
@@ -544,11 +549,11 @@
   };
   Game.prototype.judge = function (state, goal, level) {
     var bit = 1 << this.goal, all = (1 << this.graph.goals.length) - 1;
+    this.element.dataset.state = 'open';
     var text = [], cards = this.before ? [this.compared(goal)] : [], par = goal.steps;
     var won = this.wins();
     // What was chosen after the break isn't counted.
     var best = this.masks.findIndex(function (mask) { return mask & (won ? bit : all); }) + 1;
-    this.element.dataset.state = 'open';
     if (this.before) { // another lock's schedule is no solution of this level
       text = won ? [html('strong', { 'class': 'broken' }, ['✗ ' + goal.invariant])] : [];
     } else if (won) {
@@ -558,18 +563,15 @@
       cards.push(this.explained(goal.invariant, best));
       this.save(level, best);
     } else if (this.found.length > 0) {
-      text = [html('strong', { 'class': 'broken' }, [this.found.join(', ') + ': ']),
-        (this.found.every(this.earlier, this) ? 'an earlier level asks for that. ' : 'broken, but this level asks for another rule. ') +
+      var fresh = this.found.filter(function (name) { return !this.earlier(name); }, this);
+      text = [html('strong', { 'class': 'broken' }, [(fresh[0] ? fresh : this.found).join(', ') + ': ']),
+        (fresh[0] ? MEANS[fresh[0]] || 'another rule' : 'an earlier level asks for that') + '. ' +
         (!goal.schedule ? 'Can you break, or prove, ' + goal.invariant + '?' :
           this.distances(bit)[state] < 0 ? 'From here on ' + goal.invariant + ' can\'t happen any more: undo.' :
           'Halfway there: go on to ' + goal.invariant + '.')];
-    } else if (this.distances(all)[state] < 0) {
-      text = ['Nothing can be broken ' + (this.since(all) || 'from here on') + ': undo, or restart.' + this.sending(level, state) + this.late()];
-      this.element.dataset.state = 'stuck';
-    } else if (goal.schedule && this.distances(bit)[state] < 0) {
-      text = [(this.since(bit) || 'from here on').replace(/./, function (c) { return c.toUpperCase(); }) +
-        ' “' + goal.invariant + '” can\'t happen any more; something' +
-        ' else can.' + this.sending(level, state) + this.late()];
+    } else if (this.distances(goal.schedule ? bit : all)[state] < 0) {
+      text = [goal.schedule ? this.since(bit, goal.invariant, state) + this.late() :
+        'Nothing more can break in this order: try another, or say that no schedule breaks it.'];
       this.element.dataset.state = 'stuck';
     } else {
       text = ['Pick what happens next' + (this.small ? ':' : ', in the picture or the list.')];
@@ -581,10 +583,19 @@
     this.hint.disabled = this.claim.disabled = won || !!this.before;
     this.verdict.replaceChildren.apply(this.verdict, text);
   };
-  // since is the step after which none of these goals could be reached.
-  Game.prototype.since = function (mask) {
-    var game = this, step = this.states.findIndex(function (s) { return game.distances(mask)[s] < 0; });
-    return step > 0 ? 'since step ' + step + ' (' + this.view.run.what(step) + ')' : '';
+  // since is the step after which the goal can't be reached, and why, where a crash came too
+  // late, or a client is needed that is dead.
+  Game.prototype.since = function (bit, goal, state) {
+    var far = this.distances(bit), step = this.states.findIndex(function (s) { return far[s] < 0; });
+    var acted = this.path[step - 1].charCodeAt(0) - 65, name = this.graph.clients[acted];
+    var key = (this.world(state).leases || [])[0], sent = this.ways(state).find(function (w) {
+      return w.sign === '>' && w.client === acted;
+    });
+    return 'Since step ' + step + ' (' + this.view.run.what(step) + ') “' + goal + '” can\'t happen any more' +
+      (this.distances((1 << this.graph.goals.length) - 1)[state] < 0 ? ': undo, or restart.' : '; something else can.') +
+      (goal !== 'orphaned' ? /x$/.test(this.path[step - 1]) ? ' It takes both clients, and ' + name + ' is dead.' : '' :
+        sent ? ' ' + name + '\'s ' + word(sent.text) + ' is under way, and arrives even if ' + name + ' is dead.' :
+          key && key.ends ? ' The key has a lease.' : '');
   };
   // late is why a client that was granted the lock isn't a holder.
   Game.prototype.late = function () {
@@ -604,12 +615,6 @@
       return most && path.filter(function (a) { return a === kind[0] || a[1] === kind[0]; }).length >= Number(most[1]);
     }).map(function (kind) { return 'one ' + kind[2]; });
     return list.length && !this.wins() ? 'Used up: ' + list.join(' and ') + ' per game.' : '';
-  };
-  // sending is why a crash comes too late, if a command is under way.
-  Game.prototype.sending = function (level, state) {
-    var sent = level.invariant === 'orphaned' && this.ways(state).find(function (w) { return w.sign === '>'; });
-    return sent ? ' ' + this.graph.clients[sent.client] + '\'s ' + word(sent.text) +
-      ' is under way, and arrives even if ' + this.graph.clients[sent.client] + ' is dead.' : '';
   };
   // earlier says whether a level before this one asks for that break of the same lock.
   Game.prototype.earlier = function (invariant) {
@@ -665,14 +670,13 @@
       gap = died && this.gap();
       return (gap ? gap.command + ', which gives ' + holder + '\'s key an expiry, was never sent: ' :
         'The key is ' + holder + '\'s since step ' + granted(holder) + ', and has no expiry. ') + holder +
-        (died ? ' crashed in step ' + died : ' is done') + '. Nobody is left who deletes the key, so ' + names.filter(function (name) {
-        return name !== holder;
-      }).join(', ') + ' asks for it forever.';
+        (died ? ' crashed in step ' + died : ' is done') + '. Nobody is left who deletes the key, so whoever asks for it waits forever.';
     case 'foreign release':
       holder = owner(before);
-      return 'In step ' + step + ' ' + it + '\'s ' + word(e.text) +
-        ' reached Redis and deleted the key. But since step ' + granted(holder) +
-        ' the key was ' + holder + '\'s.' + over;
+      k = did('GET', true);
+      return 'In step ' + step + ' ' + it + '\'s ' + word(e.text) + ' reached Redis and deleted the key. ' +
+        (k ? 'Its GET saw its own token in step ' + k + ', but since' : 'But since') + ' step ' + granted(holder) +
+        ' the key was ' + holder + '\'s' + (k ? ': the gap between GET and DEL is the flaw.' : '.') + over;
     case 'two holders':
       others = (e.state.inside || []).map(client);
       holder = owner(e.state);
@@ -819,7 +823,7 @@
   }
   // brief is a step without what all steps have: the key, and to which command a reply is.
   function brief(text) {
-    return text && text.replace(/ lock:stock\b/, '').replace(/(: reply .+?) to .*/, '$1');
+    return text && text.replace(/ lock:stock\b|^Redis: |\bEVAL(SHA)? /g, '').replace(/(: reply .+?) to .*/, '$1');
   }
   // did is what this lock did at an action of the schedule, by its index.
   Game.prototype.did = function (action, i) {
@@ -827,18 +831,25 @@
   };
   // compared shows the schedule of the lock before beside what this one does in it.
   Game.prototype.compared = function (goal) {
-    var game = this, before = this.kept().map(brief), first = 0;
-    var rows = this.wanted.map(function (action, i) {
-      var now = brief(game.did(action, i));
-      var then = before[i], differs = then && role(then) !== role(now);
-      if (differs && !first) { first = i + 1; }
-      return html('tr', differs ? { 'class': 'differs' } : {}, [String(i + 1), then, now].map(
-        function (text) { return html('td', {}, [text]); }));
-    });
-    if (first > 3) { // what is the same is of no interest
-      rows.splice(0, first - 2, html('tr', {}, [html('td', {}, ['1–' + (first - 2)]),
-        html('td', { colspan: '2' }, ['the same'])]));
+    var game = this, before = this.kept().map(brief), first = 0, rows = [], from = 0, same = '';
+    function row(step, cells, differs) {
+      return html('tr', differs ? { 'class': 'differs' } : {}, [html('td', {}, [step])].concat(cells.map(function (text) {
+        return html('td', { colspan: String(3 - cells.length) }, [text]);
+      })));
     }
+    this.wanted.forEach(function (action, i) {
+      var now = brief(game.did(action, i)), then = before[i];
+      if (then && role(then) !== role(now)) {
+        first = first || i + 1;
+        rows.push(row(String(i + 1), [then, now], true));
+        from = i + 1;
+        same = '';
+        return;
+      }
+      if (i > from) { rows.pop(); } // what is the same is of no interest
+      same = same || (then === now ? '' : ', but for the value');
+      rows.push(row(from + 1 + (i > from ? '–' + (i + 1) : ''), ['the same' + same]));
+    });
     var broken = this.wins(), lock = this.graph.lock, level = this.levels[this.level];
     // What the level asks is its secret until it is played.
     var secret = level && this.progress()[lock + ' ' + level.invariant] === undefined;
@@ -918,8 +929,8 @@
     lines.sort(function (a, b) { return a.at < b.at ? -1 : 1; });
     this.cards.replaceChildren(html('div', { 'class': 'card asks' }, [
       html('p', {}, [html('b', {}, ['Right. Which line of the code prevents it?'])]),
-      html('ol', { 'class': 'reasons' }, lines.map(function (l) {
-        var b = html('button', { type: 'button' }, [html('code', {}, [l.text]), ' ' + l.at]);
+      html('ol', { 'class': 'reasons' }, lines.map(function (l, i) {
+        var b = html('button', { type: 'button' }, [html('kbd', {}, [String(i + 1)]), ' ', html('code', {}, [l.text]), ' ' + l.at]);
         b.addEventListener('click', function () {
           if (l.at === right) { game.proved(level, l); return; }
           b.disabled = true;
@@ -955,24 +966,21 @@
   Game.prototype.help = function () {
     var state = this.states[this.states.length - 1], game = this;
     var goal = this.graph.goals[this.goal], hint = this.asked().hint || '';
-    if (!goal.schedule) {
-      this.advice.textContent = hint + ' Try it for a while. Do you find any way at all?';
-      return;
-    }
-    var bit = 1 << this.goal, far = this.distances(bit);
-    if (far[state] < 0) {
+    var bit = 1 << this.goal, far = this.distances(bit), says = [hint, 'Do you find any way at all?'], best;
+    if (goal.schedule && far[state] < 0) {
       this.advice.textContent = 'Not from here. Undo.';
       return;
     }
-    var best = this.edges(state).find(function (e) {
-      return e.mask & bit && far[state] === 1 || far[e.to] === far[state] - 1 && far[state] > 1;
-    });
-    var turn = best.action[1] ? best.action[0] + '\'s turn' : 'the clock\'s turn';
-    this.hints = Math.min(3, this.hints + 1);
-    this.advice.textContent = [hint + ' ' + far[state] + (far[state] === 1 ? ' action' : ' actions') +
-      ' to go.', 'It is ' + turn + '.', 'One way on: ' +
-      game.offer(state, best.action, best.mask) + '.'][this.hints - 1] +
-      (this.hints < 3 ? ' (hint ' + this.hints + ' of 3)' : '');
+    if (goal.schedule) {
+      best = this.edges(state).find(function (e) {
+        return e.mask & bit && far[state] === 1 || far[e.to] === far[state] - 1 && far[state] > 1;
+      });
+      says = [hint + ' ' + far[state] + (far[state] === 1 ? ' action' : ' actions') + ' to go.',
+        'It is ' + (best.action[1] ? best.action[0] : 'the clock') + '\'s turn.',
+        'One way on: ' + this.offer(state, best.action, best.mask) + '.'];
+    }
+    this.hints = Math.min(says.length, this.hints + 1);
+    this.advice.textContent = says[this.hints - 1] + ' (hint ' + this.hints + ' of ' + says.length + ')';
     this.element.querySelectorAll('[data-action]').forEach(function (b) {
       b.classList.toggle('hinted', game.hints === 3 && b.dataset.action === best.action);
     });

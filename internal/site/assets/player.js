@@ -199,6 +199,7 @@
       function closer(at) { return first + (at - first) * factor; }
       x.clients = x.clients.map(closer);
       x.nodes = x.nodes.map(closer);
+      if (d.stored && !x.nodes[2]) { x.nodes[0] = Math.min(x.nodes[0], x.nodes[1] - 68); } // their names don't touch
       x.width = Math.max(room, closer(x.width - 90) + margin);
     }
     return x;
@@ -267,14 +268,15 @@
     x.nodes.forEach(function (at, i) { if (i < d.nodes || run.storage) { lane(at, run.node(i)); } });
 
     // A band beside a client: it believes to hold the lock. Beside a node: whose
-    // grant the key is.
+    // grant the key is. It is above the labels, whose edge would punch holes in it.
+    var bands = svg('g');
     function band(at, of) {
       var from = null, color = '';
       for (var r = 0; r <= rows.length; r++) {
         var now = r < rows.length ? of(run.entries[rows[r].to].state) : '';
         if (now !== color) {
           if (color) {
-            s.append(svg('line', { x1: at, x2: at, y1: from, y2: y(r) - (r < rows.length ? 0 : ROW / 2),
+            bands.append(svg('line', { x1: at, x2: at, y1: from, y2: y(r) - (r < rows.length ? 0 : ROW / 2),
               'class': 'band', style: 'stroke:' + color }));
           }
           color = now;
@@ -337,7 +339,7 @@
         paths[r] = { x1: x1, y1: y1, x2: x2, y2: y2, color: run.color(run.who(e)) };
       }
       if (row.folded) {
-        label(78, here + 4, '⋯ ' + (row.to - row.from + 1) + ' more like these, until ' +
+        label(110, here + 4, '⋯ ' + (row.to - row.from + 1) + ' more like these, until ' +
           seconds(run.entries[row.to].at) + ' s', 'start', 'fold');
         return;
       }
@@ -394,7 +396,7 @@
     this.cover = svg('rect', { x: 0, width: x.width, height: run.flights ? 0 : height, y: height,
       'class': 'cover' });
     this.cursor = svg('rect', { x: 0, width: 4, height: ROW, 'class': 'cursor' });
-    s.append(this.cover, this.cursor);
+    s.append(bands, this.cover, this.cursor);
     // What has been sent and has not arrived stands below what has happened. A click lets
     // it happen, where something can.
     function acts(group, act, name) {
@@ -595,7 +597,7 @@
       inside.map(function (name) { return owner(name); }),
       inside.length > 1 ? 'wrong' : '');
     if (s.value !== undefined) {
-      fact('storage', [(this.apart ? 'sales so far: ' : '') + String(s.value) + (s.token ? ', newest token ' + s.token : '')]);
+      fact('storage', [(this.apart ? 'sales so far: ' : '') + String(s.value) + (s.token ? ', fencing token ' + s.token : '')]);
     }
     this.facts.replaceChildren.apply(this.facts, rows);
   };
