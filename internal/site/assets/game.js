@@ -196,7 +196,7 @@
     var at = this.clock(to), e = { at: at, client: -1, node: 0, text: '', reply: '',
       sent: at, back: at + 1, line: '', state: this.world(to) };
     if (action === 'E' || action === 'R') {
-      e.text = (action === 'E' ? 'the lease ends at ' : 'the clock moves to ') + seconds(at) + ' s';
+      e.text = action === 'E' ? 'the lease ends' : 'the clock moves to ' + seconds(at);
       return e;
     }
     e.client = action.charCodeAt(0) - 65;
