@@ -115,8 +115,8 @@ func (r Report) places() string {
 			if e.Client != result.Sequence[result.BrokenAt].Client || e.Line == "" {
 				continue
 			}
-			line := fmt.Sprintf("%s: look at %s, which sent %s at %s.\n", result.Invariant,
-				e.Line, e.Text, history.Seconds(e.At))
+			line := fmt.Sprintf("%s: look at %s, at %s s: %s.\n", result.Invariant,
+				e.Line, history.Seconds(e.At), e.Text)
 			if !slices.Contains(lines, line) {
 				lines = append(lines, line)
 			}

@@ -196,7 +196,7 @@ func polling(rows []Row) string {
 		return ""
 	}
 	return "Locks that poll mostly sleep, so compare them by acquisitions a second. " +
-		extremes(rows, all, telling(rows), rate, "%s had at least %s, and %s at most %s.")
+		strings.Replace(extremes(rows, all, telling(rows), rate, "%s had at least %s, and %s at most %s."), "these locks", "them", 1)
 }
 
 // apart is how many times as fast as every slow row each fast one is at least.

@@ -76,7 +76,7 @@ func Progress(w io.Writer, now func() string) (stop func()) {
 // of a break in a timeline.
 var (
 	good = regexp.MustCompile(`(?m)✓|  holds$|holds: exhausted|none of them breaks it$|` +
-		`^nothing is broken$| held,|^Challenge \d+ passed`)
+		`^nothing is broken$|: held,|^Challenge \d+ passed`)
 	bad = regexp.MustCompile(`(?m)✗|  breaks$|breaks: adversary|\^\^\^ [^:\n]+:?|\bVIOLATED\b|` +
 		`^not declared:|^no verdict:|isn't passed yet`)
 )
