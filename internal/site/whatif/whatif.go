@@ -116,7 +116,8 @@ type Verdict struct {
 	Invariant string            `json:"invariant"`
 	Verdict   scenarios.Verdict `json:"verdict"`
 	Event     string            `json:"event,omitempty"`
-	Declared  bool              `json:"declared"` // the rung is known to break it
+	Declared  bool              `json:"declared"`     // the rung is known to break it
+	At        int               `json:"at,omitempty"` // the entry, if the run has several breaks
 }
 
 // Grade is where a lock stands, and the sentences that say so.
@@ -192,12 +193,11 @@ func Ask(t *testing.T, q Question) Answer {
 	if q.Worlds != nil {
 		return q.inWorlds(t, rung, change)
 	}
-	results, unfired, err := scenarios.Try(t, rung.Build, q.Scenario, change,
-		locktest.Options(rung)...)
-	if shown := broken(results); q.own != nil && len(shown) > 0 {
-		// A rung declares its flaws, and what only follows from one is no other.
+	options := locktest.Options(q.unlisted(rung))
+	results, unfired, err := scenarios.Try(t, rung.Build, q.Scenario, change, options...)
+	if shown := broken(results); len(shown) > 0 { // what only follows from a flaw is no other
 		results, unfired, err = scenarios.Try(t, rung.Build, q.Scenario, change,
-			append(locktest.Options(rung), scenarios.Flaws(shown...))...)
+			append(options, scenarios.Flaws(shown...))...)
 	}
 	a := Answer{Outcome: q.outcome(results), Unjudged: err != nil}
 	if err != nil && a.Outcome == "" {
@@ -209,7 +209,15 @@ func Ask(t *testing.T, q Question) Answer {
 	}
 	a.add(rung, results...)
 	if r := q.shown(results); r != nil {
-		run := r.Recording(rung.Name)
+		whole := *r
+		for i, other := range results { // several may break in one run
+			if q.Invariant == "" && err == nil && r.BrokenAt >= 0 && other.BrokenAt > 0 &&
+				other.Sequence[0] == r.Sequence[0] {
+				a.Verdicts[i].At, whole.BrokenAt = other.BrokenAt, max(other.BrokenAt, whole.BrokenAt)
+			}
+		}
+		run := whole.Recording(rung.Name)
+		run.Broken = r.BrokenAt
 		a.Run = recorded(run)
 		if q.Skew != nil && !slices.Contains(run.Clients, q.Skewed) {
 			a.Unfired = append(a.Unfired, q.Skewed+" is not in this scenario: its"+
@@ -220,6 +228,16 @@ func Ask(t *testing.T, q Question) Answer {
 		}
 	}
 	return a
+}
+
+// unlisted is a rung without the declared flaws that the scenario is about. With a change they
+// may break for another reason, which the scenario excuses in a rung that doesn't declare them.
+func (q *Question) unlisted(rung ladder.Rung) ladder.Rung {
+	s, _ := scenarios.Find(q.Scenario)
+	rung.Flaws = slices.DeleteFunc(slices.Clone(rung.Flaws), func(f lock.Flaw) bool {
+		return f.Scenario == s.Name && slices.Contains(s.Invariants, f.Invariant)
+	})
+	return rung
 }
 
 // broken are the flaws that a scenario is about and has shown, if it has shown others, too.
@@ -240,9 +258,8 @@ func (a *Answer) add(rung ladder.Rung, results ...scenarios.Result) {
 		if r.Verdict == "" {
 			continue
 		}
-		a.Verdicts = append(a.Verdicts, Verdict{r.Scenario, r.Invariant, r.Verdict,
-			r.Event, slices.Contains(rung.Flaws, lock.Flaw{Scenario: r.Scenario,
-				Invariant: r.Invariant})})
+		a.Verdicts = append(a.Verdicts, Verdict{r.Scenario, r.Invariant, r.Verdict, r.Event,
+			slices.Contains(rung.Flaws, lock.Flaw{Scenario: r.Scenario, Invariant: r.Invariant}), 0})
 	}
 }
 
