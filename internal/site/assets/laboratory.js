@@ -605,16 +605,16 @@
     if (broken.length === 0 || a.error || a.story || this.exercise()) { return null; }
     function say(parts) { lab.outcome.append('\n', html('span', {}, parts)); }
     var seconds = own && /\b(?:EX|SETEX|EXPIRE)(?: lock:\S+)? (\d{4,})\b/.exec(JSON.parse(a.run).texts.join('\n'));
+    var rest = this.fixes(scenario, own ? '' : this.lock.value).slice(0, 4);
     if (seconds) {
       say(['This is a lease of ' + seconds[1] + ' s: ttl is in milliseconds. Write PX, or PEXPIRE.']);
-      return null;
+      if (rest[0] && / lease/.test(rest[0].idea)) { return null; } // it is fixed by that
     }
-    var rest = this.fixes(scenario, own ? '' : this.lock.value).slice(0, 4);
     this.leading = a;
     function next() {
       var fix = rest.shift();
       if (!fix) {
-        if (tried.length) { say(['Not fixed by ' + tried.join(', ') + (lab.changes().length ? ': not with this change.' : '.')]); }
+        if (tried.length) { say(['The next rungs (' + tried.join(', ') + ') don\'t fix it' + (lab.changes().length ? ' with this change.' : '.')]); }
         return null;
       }
       var asked = lab.ask(lab.question(scenario, fix.name));
