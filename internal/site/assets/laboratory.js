@@ -652,7 +652,7 @@
   // elsewhere leads to the scenario that judges it.
   Laboratory.prototype.elsewhere = function (text) {
     var lab = this, other = / judged by (\w+)/.exec(this.summary(this.scenario.value));
-    this.outcome.append('\n', html('span', {}, other ? [text + ', ' + other[1] + ' does. ', button('Run ' + other[1], function () {
+    this.outcome.append('\n', html('span', {}, other ? [text + '; ' + other[1] + ' does. ', button('Run ' + other[1], function () {
       lab.scenario.value = other[1];
       lab.invariant = '';
       lab.run();
