@@ -137,6 +137,8 @@ func TestAChangedNumberMakesAnotherRun(t *testing.T) {
 		r => r.name.includes('laboratory/') || r.name.includes('worker'))`))
 	b.visits(shows[string](b.stage, `document.querySelector('.player .what-if').href`))
 	assert.Contains(t, b.settles().Outcome, "foreign release: breaks, 15.008 s: A's DEL")
+	assert.Contains(t, b.asks(url.Values{"rung": {"gold"}}).Outcome, "two holders: breaks, 15.022 s")
+	assert.Regexp(t, "C.*✗ foreign release.*✗ two holders", shows[string](b.stage, `document.querySelector('.lanes').textContent`))
 	sets := func(lease string) experiment {
 		return b.tries(fmt.Sprintf("const i = l.querySelector('input[aria-label^=lease]'); i.focus();"+
 			" i.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}));"+
@@ -179,8 +181,13 @@ func TestAFaultIsDroppedOnTheMessageThatIsShown(t *testing.T) {
 	assert.Contains(t, e.Outcome, "A asks again, and its own lock is in its way.")
 	assert.Contains(t, e.Dropped, "A asks again after an error")
 	assert.Empty(t, b.presses("take it back").Dropped)
-	b.asks(url.Values{"rung": {"diamond/watchdog"}, "scenario": {"renewal_hangs"}, "faults": {"A.3.hang.0"}})
+	hangs := b.asks(url.Values{"rung": {"diamond/watchdog"}, "scenario": {"renewal_hangs"}, "faults": {"A.3.hang.0"}})
+	assert.Regexp(t, `false loss: breaks.*\nThe next rungs \(diamond/fenced, .* don't fix it with this change\.$`, hangs.Outcome)
 	assert.Regexp(t, `no answer.*no answer.*A learns of its loss`, shows[string](b.stage, `document.querySelector('.lanes').textContent`))
+	for _, rung := range []string{"gold", "platinum"} { // none is accused of what the other is excused
+		assert.Regexp(t, "two holders: holds\nFrom 20.0.* A and B both .* overrun_overlap does", b.asks(url.Values{
+			"rung": {rung}, "scenario": {"overrun_release"}, "lease": {"20"}, "work": {"200"}}).Outcome)
+	}
 
 	run := url.Values{"faults": {"A.1.late reply.300"}}
 	maps.Copy(run, overrun)
@@ -189,12 +196,12 @@ func TestAFaultIsDroppedOnTheMessageThatIsShown(t *testing.T) {
 		return b.tries(fmt.Sprintf(change, "l.querySelector('.settings select')", lock))
 	}
 	e = chooses("diamond")
-	assert.Contains(t, e.Outcome, "diamond: holds; before it, gold: breaks at 15.008 s. foreign release: holds")
+	assert.Contains(t, e.Outcome, "diamond: holds; before it, gold: breaks at 15.008 s.\nforeign release: holds")
 	assert.Contains(t, e.Hash, "scenario=overrun_release&invariant=foreign+release")
 	assert.Contains(t, e.Dropped, "A's command 1: the reply is late by 0.3 s")
-	assert.Contains(t, chooses("gold").Outcome, "gold: breaks at 15.008 s; before it, diamond: holds. ")
+	assert.Contains(t, chooses("gold").Outcome, "gold: breaks at 15.008 s; before it, diamond: holds.\n")
 	e = b.tries(fmt.Sprintf(change, "lockladder.laboratory.other", "diamond"))
-	assert.Contains(t, e.Outcome, "gold: breaks at 15.008 s; diamond: holds. ")
+	assert.Contains(t, e.Outcome, "gold: breaks at 15.008 s.\ndiamond: holds.\n")
 	assert.Equal(t, "gold breaks: foreign release, diamond holds", shows[string](b.stage,
 		`Array.from(document.querySelectorAll('.views.two .lock'), h => h.innerText.trim()).join(', ')`))
 	e = chooses("exercise fenced") // which has no such scenario
@@ -352,7 +359,7 @@ func TestALearnerWritesALock(t *testing.T) {
 	gold, err := fs.ReadFile(root, "docs/own/gold.js")
 	require.NoError(t, err)
 	assert.Contains(t, writes(string(gold)).Outcome, "foreign release: breaks, 15.008 s: A's DEL")
-	b.tries("l.querySelector('button[aria-label=\"to the end\"]').click(); l.dataset.state = 'ready'")
+	b.tries("const p = lockladder.laboratory.player; p.go(p.main.run.data.broken); l.dataset.state = 'ready'")
 	assert.Equal(t, "  return (yield ['DEL', key]) === 1;",
 		shows[string](b.stage, `document.querySelector('.laboratory li.now code').textContent`))
 	e := b.presses("Run all scenarios")

@@ -61,7 +61,7 @@ var SETTING = ['key', 'ttl', 'token', 'now', 'sleep', 'Math', 'loops'];
 
 // What is written, the lines of yields of which it can't be seen what they send, and the call
 // that was resumed last. A loop counts its turns, so that one without an end is found at once.
-var written = '', unclear = [], last = null, turns = 0;
+var written = '', unclear = [], last = null, turns = 0, beat = 0;
 function loops(line) {
   if (++turns > 1e6) { throw new RangeError(wrong(at(line) + 'this loop has no end: it went round a million times without a yield').thrown); }
   return true;
@@ -119,6 +119,8 @@ function place(error, lines) {
     self.reportError(error);
     self.removeEventListener('error', hear);
   }
+  var plain = /reserved/.test(error.message) && written.split('\n').slice(0, line || lines).join('\n').match(/function\s+\w+/g);
+  if (plain) { return at(line) + 'only a function with a star can yield: write ' + plain.pop().replace('function', 'function*'); }
   if (line > lines) { return 'Your code ends too early: a {, a ( or a quote is not closed'; }
   return at(line) + error.message;
 }
@@ -181,6 +183,7 @@ function sleep(ms) { return new Sleep(ms); }
 
 // resume goes on with a call until it yields or ends.
 function resume(call, given) {
+  if (Date.now() > beat + 1000) { postMessage({ beat: beat = Date.now() }); } // it goes on
   var thrown = given.error && new Error(given.error), next;
   last = call;
   call.reply = given.reply;

@@ -45,6 +45,7 @@
     this.worker = null;
     this.patience = 30; // seconds for an answer
     this.stage = ''; // of what it does before it answers
+    this.beat = 0; // when a learner's code last went on
   }
   Program.prototype.load = function () {
     var program = this;
@@ -59,6 +60,7 @@
       worker.onerror = function (e) { failed(new Error(e.message || 'the worker failed')); };
       worker.onmessage = function (e) {
         if (e.data.stage) { program.stage = e.data.stage; }
+        if (e.data.beat) { program.beat = performance.now(); }
         if (e.data.ready) { done(); }
         if (e.data.answer !== undefined) { program.answered(e.data.answer); }
         if (e.data.failed !== undefined) { program.end(e.data.failed); }
@@ -74,13 +76,14 @@
       var patience = Math.min(program.patience, question.code && !question.worlds ? 20 : Infinity);
       return new Promise(function (done, failed) {
         program.waiting.push({ done: done, failed: failed, timer: setTimeout(function () {
-          program.end('There was no answer within ' + patience + ' s. Does ' + (question.code ?
-            'your code' : 'a script') + ' loop forever? The laboratory starts anew with the next run.');
+          program.end('There was no answer within ' + patience + ' s. ' + (program.goesOn() ? 'Your code was still running.' :
+            'Does ' + (question.code ? 'your code' : 'a script') + ' loop forever?') + ' The laboratory starts anew with the next run.');
         }, patience * 1000) });
         program.worker.postMessage(JSON.stringify(question));
       });
     });
   };
+  Program.prototype.goesOn = function () { return this.beat > performance.now() - 3000; };
   Program.prototype.answered = function (text) {
     var first = this.waiting.shift();
     clearTimeout(first.timer);
@@ -117,7 +120,8 @@
     this.soFar = html('span', {});
     this.progress = html('p', { 'class': 'progress', hidden: '' }, [this.soFar, ' ',
       button('stop', function () { lab.stop(); })]);
-    this.told = html('div', { 'class': 'told' }, [this.outcome, this.progress]);
+    this.stale = html('p', { 'class': 'stale', role: 'status', hidden: '' });
+    this.told = html('div', { 'class': 'told' }, [this.stale, this.outcome, this.progress]);
     var buttons = element.querySelectorAll('.buttons button'); // in the page, so that nothing moves
     buttons.forEach(function (b) { b.disabled = false; });
     this.start = buttons[0];
@@ -155,7 +159,7 @@
 
   Laboratory.prototype.report = function (text, classes) {
     this.outcome.replaceChildren.apply(this.outcome, text.split(/(?<=\n)/).map(function (line) {
-      return html('span', { 'class': /: breaks, /.test(line) ? 'wrong' : '' }, [line]);
+      return html('span', { 'class': /^[^;]*: breaks(,| at) /.test(line) ? 'wrong' : '' }, [line]);
     }));
     this.outcome.className = 'outcome ' + (classes || '');
     if (classes === 'busy' || !this.settings) { return; }
@@ -280,11 +284,33 @@
       lab.numbers[n.key].parentNode.classList.toggle('changed', lab.changed(n));
     });
     if (this.figures.querySelector('.changed') && window.innerWidth > 960) { this.figures.open = true; }
-    this.back.disabled = this.changes().length === 0;
+    this.back.disabled = this.changes().length === 0 && !this.former;
+    var was = this.asked, now = this.inputs(), part = ['code', 'scripts'].find(function (key) {
+      return was && JSON.stringify(was[key]) !== JSON.stringify(now[key]);
+    });
+    this.stale.hidden = !was || JSON.stringify(was) === JSON.stringify(now);
+    this.stale.textContent = this.stale.hidden ? '' : ({ code: 'Your code has', scripts: 'A script has' }[part] ||
+      'A number has') + ' changed: run it again.';
     if (this.lines) { // the same text again, unseen, has its numbers where the lines are
       this.lines.replaceChildren.apply(this.lines, this.code.value.split('\n').map(function (text) { return html('div', {}, [text]); }));
     }
     this.figures.firstChild.textContent = ['Numbers'].concat(this.set().join(', ') || []).join(': ');
+  };
+  // inputs are what a run is made with.
+  Laboratory.prototype.inputs = function () {
+    return Object.assign(this.question(this.scenario.value), { invariant: '' });
+  };
+  // fresh says that what comes is of what is written now. Clear takes away a run that isn't.
+  Laboratory.prototype.fresh = function (clear) {
+    if (clear && !this.stale.hidden) {
+      this.place.replaceChildren();
+      this.table.replaceChildren();
+      this.dropper.hidden = true;
+      this.shown = this.player = null;
+    }
+    this.asked = this.inputs();
+    this.leading = null;
+    this.mark();
   };
   // changed says whether a number isn't as the scenario has it.
   Laboratory.prototype.changed = function (n) {
@@ -334,15 +360,9 @@
       }).map(function (name) { return option(name); })));
     begin.addEventListener('change', function () {
       if (!begin.value) { return; }
-      area.focus();
-      area.select(); // typed, so that Ctrl-Z brings back what was there
-      if (!document.execCommand('insertText', false, lab.templates[begin.value])) {
-        area.value = lab.templates[begin.value];
-      }
-      area.setSelectionRange(0, 0);
-      keep(area.value);
+      if (Object.values(lab.templates).indexOf(area.value) < 0) { lab.former = area.value; }
+      lab.types(lab.templates[begin.value]);
       begin.value = '';
-      lab.run();
     });
     return [html('p', { 'class': 'buttons' }, [begin, html('a', { href: '#your-own-lock' }, ['what you can use'])]),
       this.numbered, html('p', { 'class': 'buttons' }, [
@@ -350,6 +370,15 @@
         button('Run all scenarios', function () { lab.runAll(); }),
         button('A hundred random worlds', function () { lab.worlds(); }),
         button('Copy link', function () { lab.share(); })])];
+  };
+  // types puts code into the editor as if typed, so that Ctrl-Z brings back what was there.
+  Laboratory.prototype.types = function (code) {
+    this.code.focus();
+    this.code.select();
+    if (!document.execCommand('insertText', false, code)) { this.code.value = code; }
+    this.code.setSelectionRange(0, 0);
+    keep(code);
+    this.run();
   };
   Laboratory.prototype.order = function (name) {
     return this.catalogue.rungs.findIndex(function (r) {
@@ -464,7 +493,7 @@
     }
     this.ticks = setInterval(function () {
       lab.soFar.textContent = [lab.program.stage, lab.took() + ' s',
-        lab.took() >= 4 && (question.worlds ? '' : question.code ? 'does your code loop forever?' :
+        lab.took() >= 4 && (question.worlds ? '' : lab.program.goesOn() ? 'still running' : question.code ? 'does your code loop forever?' :
           question.scripts ? 'does a script loop forever?' : '')]
         .filter(Boolean).join(', ');
       lab.progress.hidden = false;
@@ -476,8 +505,7 @@
     }
     return this.program.ask(question).then(function (text) {
       over();
-      lab.raw = text; // for a test, which wants the same bytes
-      return JSON.parse(text);
+      return Object.assign(JSON.parse(text), { asked: question });
     }, function (e) {
       if (e.message === OVERTAKEN) { throw e; }
       lab.all = null;
@@ -514,6 +542,7 @@
       this.report('A field has something that is no number (example: 2.5).', 'wrong');
       return;
     }
+    this.fresh();
     this.write();
     this.tell();
     this.report(this.lock.value + ' runs ' + scenario + ' …', 'busy');
@@ -521,14 +550,17 @@
     this.ask(this.question(scenario)).then(function (a) {
       if (lab.program.waiting.length > 0) { throw new Error(OVERTAKEN); }
       lab.element.dataset.took = String(Math.round(performance.now() - began));
-      if (!other || !a.run) { return lab.show(a, at || 0, before); }
-      return lab.ask(lab.question(scenario, other)).then(function (b) {
-        lab.show(a, at || 0, { lock: other, verdicts: b.verdicts || [], run: b.run, numbers: b.numbers, error: b.error });
+      return (!other || !a.run ? Promise.resolve(before) : lab.ask(lab.question(scenario, other)).then(function (b) {
+        return { lock: other, verdicts: b.verdicts || [], run: b.run, numbers: b.numbers, error: b.error, asked: b.asked };
+      })).then(function (beside) {
+        lab.show(a, at || 0, beside);
+        return lab.leads(a);
       });
     }).then(function () { lab.element.dataset.state = 'ready'; }).catch(ignore);
   };
   Laboratory.prototype.show = function (a, at, before) {
     var all = a.verdicts || [], broken = all.some(function (v) { return v.verdict === 'breaks'; });
+    var together = unlisted(a);
     this.said = a.error || a.unjudged ? null : { lock: this.lock.value +
       (this.edited().length > 0 ? ' with other scripts' : ''), verdicts: all };
     if (this.player) { this.player.stop(); }
@@ -542,9 +574,9 @@
       if (/choose a longer lease/.test(a.error)) { this.longer(); }
     } else {
       this.report([a.outcome, a.unjudged && this.unjudged(all),
-        beside(this.said, before), this.spared(all) || verdicts(all)].filter(Boolean).join(' '),
-      broken ? 'broken' : all.some(function (v) { return v.verdict === 'holds'; }) ? 'holds' : '');
-      if (broken && !a.story) { this.leads(); }
+        beside(this.said, before), !together && this.spared(all) || verdicts(all)].filter(Boolean).join(' ').replace(/\n /g, '\n'),
+      broken ? 'broken' : !together && all.some(function (v) { return v.verdict === 'holds'; }) ? 'holds' : '');
+      if (together) { this.elsewhere(together); }
     }
     if (!a.run) {
       this.place.replaceChildren();
@@ -554,22 +586,77 @@
     }
     this.play(a, at, before && before.run && before);
   };
-  // fix is the rung that isn't known to break in a scenario: the next one from a rung on, or from
-  // the first that breaks.
-  Laboratory.prototype.fix = function (scenario, name) {
+  // fixes are the rungs that aren't known to break in a scenario: from a rung on, or from the
+  // first that breaks. What reentrant fixes, those that are built on it don't fix first.
+  Laboratory.prototype.fixes = function (scenario, name) {
     var all = this.catalogue.rungs, own = this.lock.value;
     function breaks(r) { return r.name === own || (r.breaks || []).indexOf(scenario) >= 0; }
     var from = all.findIndex(function (r) { return name ? r.name === name : breaks(r); });
-    return from >= 0 && all.slice(from).find(function (r) { return !breaks(r); });
+    var rest = from < 0 ? [] : all.slice(from).filter(function (r) { return !breaks(r); });
+    return rest.map(function (r) {
+      return rest.find(function (base) { return base.name === r.name.split('/')[0]; }) || r;
+    }).filter(function (r, i, bases) { return bases.indexOf(r) === i; });
   };
-  // leads says which rung fixes what was broken, and runs it.
-  Laboratory.prototype.leads = function () {
-    var lab = this, fix = !this.exercise() && this.fix(this.scenario.value, this.isOwn() ? '' : this.lock.value);
-    this.outcome.append.apply(this.outcome, !fix ? [] : ['\n', html('span', {}, ['Fixed by ', html('b', {}, [fix.name]), ' (' + fix.idea + '). ',
-      button('Run ' + fix.name, function () {
-        lab.lock.value = fix.name;
-        lab.lock.dispatchEvent(new Event('change'));
-      }), this.changes().length ? '' : this.isOwn() ? ' Or change your code.' : ' Or change a number, and run it again.'])]);
+  // leads says which rung fixes what was broken, when it has held with the same change, and
+  // offers to run it.
+  Laboratory.prototype.leads = function (a) {
+    var lab = this, scenario = this.scenario.value, own = this.isOwn(), tried = [];
+    var broken = (a.verdicts || []).filter(function (v) { return v.verdict === 'breaks'; });
+    if (broken.length === 0 || a.error || a.story || this.exercise()) { return null; }
+    function say(parts) { lab.outcome.append('\n', html('span', {}, parts)); }
+    var seconds = own && /\b(?:EX|SETEX|EXPIRE)(?: lock:\S+)? (\d{4,})\b/.exec(JSON.parse(a.run).texts.join('\n'));
+    var rest = this.fixes(scenario, own ? '' : this.lock.value).slice(0, 4);
+    if (seconds) {
+      say(['This is a lease of ' + seconds[1] + ' s: ttl is in milliseconds. Write PX, or PEXPIRE.']);
+      if (rest[0] && / lease/.test(rest[0].idea)) { return null; } // it is fixed by that
+    }
+    this.leading = a;
+    function next() {
+      var fix = rest.shift();
+      if (!fix) {
+        if (tried.length) { say(['The next rungs (' + tried.join(', ') + ') don\'t fix it' + (lab.changes().length ? ' with this change.' : '.')]); }
+        return null;
+      }
+      var asked = lab.ask(lab.question(scenario, fix.name));
+      lab.element.dataset.state = 'leads'; // the run is there to look at
+      return asked.then(function (b) {
+        if (lab.leading !== a) { throw new Error(OVERTAKEN); }
+        var all = b.verdicts || [], its = all.filter(function (v) {
+          return broken.some(function (other) { return other.invariant === v.invariant; });
+        });
+        var holds = (its.length ? its : all).every(function (v) { return v.verdict === 'holds'; });
+        if (b.error || b.unjudged || all.length === 0 || all.some(function (v) { return v.verdict === 'breaks'; }) ||
+          !holds && (lab.faults.length > 0 || its.some(function (v) { return v.verdict === 'not offered'; }))) {
+          tried.push(fix.name);
+          return next();
+        }
+        say([holds ? 'Fixed by ' : 'It doesn\'t arise with ', html('b', {}, [fix.name]), ' (' + fix.idea + '). ',
+          button('Run ' + fix.name, function () {
+            lab.lock.value = fix.name;
+            lab.lock.dispatchEvent(new Event('change'));
+          }), lab.changes().length ? '' : own ? ' Or change your code.' : ' Or change a number, and run it again.']);
+        return null;
+      });
+    }
+    return next();
+  };
+  // unlisted says that a run has two holders, whom its scenario doesn't judge.
+  function unlisted(a) {
+    var run = a.run && !a.story && JSON.parse(a.run), entry = run && run.entries.find(function (e) {
+      return (run.states[e[8]].inside || []).length > 1;
+    });
+    return entry && (a.verdicts || []).some(function (v) { return v.invariant === 'two holders' && v.verdict !== 'breaks'; }) &&
+      'From ' + (entry[0] / 1e6).toFixed(3) + ' s on ' + run.states[entry[8]].inside.join(' and ') + ' both believe that they' +
+      ' hold the lock. This scenario doesn\'t judge that';
+  }
+  // elsewhere leads to the scenario that judges it.
+  Laboratory.prototype.elsewhere = function (text) {
+    var lab = this, other = / judged by (\w+)/.exec(this.summary(this.scenario.value));
+    this.outcome.append('\n', html('span', {}, other ? [text + '; ' + other[1] + ' does. ', button('Run ' + other[1], function () {
+      lab.scenario.value = other[1];
+      lab.invariant = '';
+      lab.run();
+    })] : [text + '.']));
   };
   // longer offers a lease with room for some replies.
   Laboratory.prototype.longer = function () {
@@ -622,6 +709,8 @@
     }
     data.verdict = data.verdict || 'not judged';
     data.folds = this.unfolded(data, a.numbers);
+    var breaks = (a.verdicts || []).filter(function (v) { return v.at; });
+    if (breaks.length > 1) { data.breaks = breaks.map(function (v) { return { at: v.at, names: [v.invariant] }; }); }
     this.shown = a.numbers ? { data: data, numbers: a.numbers } : null; // a world takes no fault
     var hash = new URLSearchParams(this.written);
     hash.set('t', String(at));
@@ -631,8 +720,8 @@
     function replace(file, text) {
       sources[file] = escaped(text).replace(/\n$/, '').split('\n');
     }
-    this.edited().forEach(function (s) { replace(s.file, s.area.value); });
-    replace(OWN_FILE, this.ownCode());
+    (a.asked.scripts || []).forEach(function (s) { replace(a.asked.rung + '/' + s.name, s.edited); });
+    replace(OWN_FILE, a.asked.code || other && other.asked.code || ''); // not what is written since
     put('run', data);
     if (other) {
       var its = other.numbers;
@@ -659,7 +748,7 @@
       return said.lock + ': ' + (broken.length > 0 ? 'breaks at ' + first.toFixed(3) + ' s' :
         all.some(function (v) { return v.verdict === 'holds'; }) ? 'holds' : all[0] ? all[0].verdict : 'not judged');
     }
-    return says(now) + '; ' + (other.run ? '' : 'before it, ') + says(other) + '.';
+    return says(now) + (other.run ? '.\n' : '; before it, ') + says(other) + '.\n';
   }
   function verdicts(all) {
     return (all || []).map(function (v) {
@@ -668,7 +757,7 @@
   }
   // meaning is why some of the verdicts say nothing about the lock.
   function meaning(all) {
-    return Object.keys(MEANS).filter(function (verdict) {
+    return all.some(function (v) { return v.verdict === 'breaks'; }) ? [] : Object.keys(MEANS).filter(function (verdict) {
       return all.some(function (v) { return v.verdict === verdict; });
     }).map(function (verdict) { return MEANS[verdict]; });
   }
@@ -802,6 +891,7 @@
   Laboratory.prototype.check = function (e) {
     var lab = this, q = this.question('');
     q.exercise = e.name; // only its scripts count
+    this.fresh(true);
     this.all = null;
     this.report('Exercise ' + e.name + ' runs …', 'busy');
     this.ask(q).then(function (a) {
@@ -819,6 +909,7 @@
   Laboratory.prototype.runAll = function () {
     var lab = this, scenario = this.scenario.value, began = performance.now();
     lab.invariant = '';
+    this.fresh(true);
     var q = this.question('');
     delete q.again;
     delete q.faults; // they belong to one scenario's messages
@@ -887,20 +978,20 @@
   // worlds plays a hundred random worlds, some at a time, until something breaks that isn't
   // declared, or that no scenario has shown of a learner's lock. A further click plays the next
   // hundred. The shortest run of a break takes many more worlds to find.
-  Laboratory.prototype.worlds = function () {
+  Laboratory.prototype.worlds = function (known) {
     var lab = this, began = performance.now(), q = this.question(this.scenario.value), own = this.isOwn();
-    var played = this.worldsOf(q), n = played.end, end = n + 100, all;
+    var played = this.worldsOf(q), n = known ? 0 : played.end, end = n + 100, all;
     function next() {
       if (lab.all !== all) { return null; }
       if (n === end) { return ended({}); }
       lab.report('Random world ' + (n + 1) + ' of ' + end, 'busy');
-      return lab.ask(Object.assign({}, q, { worlds: [n, n += 10], shown: played.shown }))
+      return lab.ask(Object.assign({}, q, { worlds: [n, n += 10], shown: known ? [] : played.shown }))
         .then(function (a) { return lab.all !== all ? null : a.error || a.run ? ended(a) : next(); });
     }
     function ended(a) {
       lab.ended(began);
       lab.program.patience = 30;
-      lab.world = a.story ? played.end = n - 10 : -1; // the address leads to it
+      lab.world = a.story && !known ? played.end = n - 10 : -1; // the address leads to it
       lab.write();
       if (a.error || a.run) { lab.show(a, 0); }
       lab.about.textContent = a.story ? 'Not ' + lab.scenario.value + ' but a random world, as short as' +
@@ -908,14 +999,15 @@
         ' Z asks for the lock at the end of every world.') : '';
       if (a.story) {
         lab.outcome.prepend('One of the first ' + n + ' random worlds breaks ' + lab.lock.value +
-          ' in a way that ' + (own ? 'no scenario shows.\n' : 'the matrix doesn\'t have.\n'));
+          (known ? ', as its scenarios do.\n' : ' in a way that ' + (own ? 'no scenario shows.\n' : 'the matrix doesn\'t have.\n')));
       }
       lab.dropper.hidden = true;
       if (!a.error && !a.run) {
         played.end = end;
-        var known = !own ? 'the matrix says of it' : played.shown.length ? 'its scenarios show, too' : '';
+        known = !own ? 'the matrix says of it' : played.shown.length ? 'its scenarios show, too' : '';
         lab.report('In ' + end + ' random worlds ' + lab.lock.value + ' broke nothing' + (known && ' but what ' + known) +
           '. Another click plays a hundred more.', known ? '' : 'holds');
+        if (own && known) { lab.outcome.append(' ', button('See one of them', function () { lab.worlds(true); })); }
         if (lab.player) { lab.outcome.append('\nThe run below is ' + lab.scenario.value + '.'); }
       }
       lab.element.dataset.state = 'ready';
@@ -927,6 +1019,7 @@
       lab.program.patience = 300;
       next().catch(function () { lab.program.patience = 30; });
     }
+    this.fresh(true);
     if (!own || played.shown) { return play(); }
     this.each('First what its scenarios show: ', function (verdicts) {
       played.shown = shows(verdicts);
@@ -994,7 +1087,7 @@
       if (e || v.verdict === 'can\'t be judged') { return ''; }
       var breaks = v.verdict === 'breaks';
       if (lab.isOwn() || !lab.changes().length) { // with other numbers it may break
-        var better = !lab.changes().length && lab.fix(v.scenario, near || lab.lock.value);
+        var better = !lab.changes().length && lab.fixes(v.scenario, near || lab.lock.value)[0];
         return better ? better.name + ' doesn\'t break' : '';
       }
       return breaks === v.declared ? 'as the rung does' :
@@ -1020,24 +1113,30 @@
     this.scenario.value = v.scenario;
     this.invariant = v.verdict === 'can\'t be judged' ? '' : v.invariant;
     this.faults = [];
+    if (quietly && !this.stale.hidden) { this.run(); return; } // what was said is of something else
     this.all = null;
     this.world = -1;
+    this.fresh(true);
     this.write();
     var pressed = this.pressed;
     this.pressed = false;
     this.ask(this.question(v.scenario)).then(function (a) {
       lab.show(a, 0);
       if (pressed) { lab.sight(lab.place); }
-      if (quietly) {
-        lab.outcome.replaceChildren.apply(lab.outcome, said);
-        lab.outcome.className = how;
-      }
-      lab.element.dataset.state = 'ready';
-    }).catch(ignore);
+      if (!quietly) { return lab.leads(a); }
+      lab.outcome.replaceChildren.apply(lab.outcome, said);
+      lab.outcome.className = how;
+      return null;
+    }).then(function () { lab.element.dataset.state = 'ready'; }).catch(ignore);
   };
 
   Laboratory.prototype.reset = function () {
-    var lab = this;
+    var lab = this, former = this.isOwn() && this.former;
+    if (former) { // first the code that a rung has replaced
+      this.former = '';
+      this.types(former);
+      return;
+    }
     NUMBERS.forEach(function (n) { lab.numbers[n.key].value = n.written; });
     this.faults = [];
     this.again = false;
@@ -1096,6 +1195,7 @@
       this.written = hash.toString();
       this.tell();
       this.mark();
+      this.fresh(true);
       this.report('This lock came with the link. Look at it, and run ' + (this.world < 0 ? 'it.' : 'a hundred random worlds: the link leads to one of them.'));
       this.element.dataset.state = 'ready';
       return;

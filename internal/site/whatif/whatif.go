@@ -26,7 +26,6 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/exercise"
-	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -116,7 +115,8 @@ type Verdict struct {
 	Invariant string            `json:"invariant"`
 	Verdict   scenarios.Verdict `json:"verdict"`
 	Event     string            `json:"event,omitempty"`
-	Declared  bool              `json:"declared"` // the rung is known to break it
+	Declared  bool              `json:"declared"`     // the rung is known to break it
+	At        int               `json:"at,omitempty"` // the entry, if the run has several breaks
 }
 
 // Grade is where a lock stands, and the sentences that say so.
@@ -129,8 +129,8 @@ type Grade struct {
 func graded(verdicts []Verdict) *Grade {
 	var report scenarios.Report
 	for _, v := range verdicts {
-		report = append(report, scenarios.Result{Scenario: v.Scenario, Invariant: v.Invariant,
-			Verdict: v.Verdict})
+		report = append(report,
+			scenarios.Result{Scenario: v.Scenario, Invariant: v.Invariant, Verdict: v.Verdict})
 	}
 	g := report.Grade()
 	return &Grade{g, g.Sentences("Your lock")}
@@ -152,11 +152,7 @@ func Respond(t *testing.T, question string, compile func(code string) *Program) 
 		}
 		a = Ask(t, q)
 	}
-	text, err := json.Marshal(a)
-	if err != nil {
-		panic(err) // it has only what JSON has
-	}
-	return string(text)
+	return text(a)
 }
 
 // lock is what the question is about.
@@ -173,53 +169,68 @@ func (q *Question) lock() (ladder.Rung, error) {
 
 // Ask makes the run that is asked for.
 func Ask(t *testing.T, q Question) Answer {
-	if q.List {
+	switch {
+	case q.List:
 		return Answer{Catalogue: catalogue()}
-	}
-	if q.Grade != nil {
+	case q.Grade != nil:
 		return Answer{Grade: graded(q.Grade)}
-	}
-	if q.Exercise != "" { // it is run as it is written: only the scripts are the learner's
+	case q.Exercise != "": // it is run as it is written: only the scripts are the learner's
 		q = Question{Rung: q.Rung, Exercise: q.Exercise, Scripts: q.Scripts}
 	}
 	rung, change, err := q.understood()
 	if err != nil {
 		return Answer{Error: err.Error()}
 	}
-	if q.Exercise != "" {
+	switch {
+	case q.Exercise != "":
 		return q.exercise(t, rung, change)
-	}
-	if q.Worlds != nil {
+	case q.Worlds != nil:
 		return q.inWorlds(t, rung, change)
 	}
-	results, unfired, err := scenarios.Try(t, rung.Build, q.Scenario, change,
-		locktest.Options(rung)...)
-	if shown := broken(results); q.own != nil && len(shown) > 0 {
-		// A rung declares its flaws, and what only follows from one is no other.
+	options := locktest.Options(q.unlisted(rung))
+	results, unfired, err := scenarios.Try(t, rung.Build, q.Scenario, change, options...)
+	if shown := broken(results); len(shown) > 0 { // what only follows from a flaw is no other
 		results, unfired, err = scenarios.Try(t, rung.Build, q.Scenario, change,
-			append(locktest.Options(rung), scenarios.Flaws(shown...))...)
+			append(options, scenarios.Flaws(shown...))...)
 	}
 	a := Answer{Outcome: q.outcome(results), Unjudged: err != nil}
 	if err != nil && a.Outcome == "" {
 		a.Error = unjudged(err)
 	}
 	for _, f := range unfired {
-		a.Unfired = append(a.Unfired, fmt.Sprintf("%s never sent its command %d in"+
-			" this run", f.Client, f.Nth))
+		a.Unfired = append(a.Unfired,
+			fmt.Sprintf("%s never sent its command %d in this run", f.Client, f.Nth))
 	}
 	a.add(rung, results...)
 	if r := q.shown(results); r != nil {
-		run := r.Recording(rung.Name)
-		a.Run = recorded(run)
+		whole := *r
+		for i, other := range results { // several may break in one run
+			if q.Invariant == "" && err == nil && min(r.BrokenAt, other.BrokenAt) > 0 &&
+				other.Sequence[0] == r.Sequence[0] {
+				a.Verdicts[i].At, whole.BrokenAt = other.BrokenAt, max(other.BrokenAt, whole.BrokenAt)
+			}
+		}
+		run := whole.Recording(rung.Name)
+		run.Broken = r.BrokenAt
+		a.Run = text(run)
 		if q.Skew != nil && !slices.Contains(run.Clients, q.Skewed) {
-			a.Unfired = append(a.Unfired, q.Skewed+" is not in this scenario: its"+
-				" clock changes nothing")
+			a.Unfired = append(a.Unfired, q.Skewed+" is not in this scenario: its clock changes nothing")
 		}
 		for _, e := range r.Sequence[:len(run.Entries)] {
 			a.Numbers = append(a.Numbers, e.Nth)
 		}
 	}
 	return a
+}
+
+// unlisted is a rung without the declared flaws that the scenario is about: with a change they
+// may break for a reason which the scenario excuses in a rung that doesn't declare them.
+func (q *Question) unlisted(rung ladder.Rung) ladder.Rung {
+	s, _ := scenarios.Find(q.Scenario)
+	rung.Flaws = slices.DeleteFunc(slices.Clone(rung.Flaws), func(f lock.Flaw) bool {
+		return f.Scenario == s.Name && slices.Contains(s.Invariants, f.Invariant)
+	})
+	return rung
 }
 
 // broken are the flaws that a scenario is about and has shown, if it has shown others, too.
@@ -240,9 +251,8 @@ func (a *Answer) add(rung ladder.Rung, results ...scenarios.Result) {
 		if r.Verdict == "" {
 			continue
 		}
-		a.Verdicts = append(a.Verdicts, Verdict{r.Scenario, r.Invariant, r.Verdict,
-			r.Event, slices.Contains(rung.Flaws, lock.Flaw{Scenario: r.Scenario,
-				Invariant: r.Invariant})})
+		a.Verdicts = append(a.Verdicts, Verdict{r.Scenario, r.Invariant, r.Verdict, r.Event,
+			slices.Contains(rung.Flaws, lock.Flaw{Scenario: r.Scenario, Invariant: r.Invariant}), 0})
 	}
 }
 
@@ -277,18 +287,18 @@ func (q *Question) inWorlds(t *testing.T, rung ladder.Rung, change scenarios.Cha
 	}
 	if r != nil {
 		a.add(rung, *r)
-		a.Story, a.Run = r.Story, recorded(r.Recording(rung.Name))
+		a.Story, a.Run = r.Story, text(r.Recording(rung.Name))
 	}
 	return a
 }
 
-// recorded is the text of a run.
-func recorded(run *recording.Run) string {
-	text, err := json.Marshal(run)
+// text is an answer or a run as JSON.
+func text(what any) string {
+	json, err := json.Marshal(what)
 	if err != nil {
 		panic(err) // it has only what JSON has
 	}
-	return string(text)
+	return string(json)
 }
 
 // exercise runs an exercise's scenarios, and what it checks besides.
@@ -375,18 +385,14 @@ func duration(ms *float64) time.Duration {
 }
 
 func (f Fault) understood() (scenarios.Fault, error) {
-	fault, by := scenarios.Fault{Client: f.Client, Nth: f.Nth}, duration(&f.By)
+	fault, by := scenarios.Fault{Client: f.Client, Nth: f.Nth, LoseReply: f.Kind == "lost reply",
+		LoseRequest: f.Kind == "lost request", Hang: f.Kind == "hang"}, duration(&f.By)
 	switch f.Kind {
 	case "late":
 		fault.Late = by
 	case "late reply":
 		fault.LateReply = by
-	case "lost request":
-		fault.LoseRequest = true
-	case "lost reply":
-		fault.LoseReply = true
-	case "hang":
-		fault.Hang = true
+	case "lost request", "lost reply", "hang":
 	default:
 		return fault, fmt.Errorf("there is no fault %q, the faults are late, late"+
 			" reply, lost request, lost reply and hang", f.Kind)
@@ -427,22 +433,15 @@ func rewriting(scripts []Script) (func([]any), error) {
 
 // unjudged is why a run can't be judged, for a reader who knows no driver's errors.
 func unjudged(err error) string {
-	line := oneLine(err)
-	for _, known := range []struct {
-		err   error
-		means string
-	}{
-		{context.DeadlineExceeded, "it waited until its deadline passed"},
-		{os.ErrDeadlineExceeded, "it waited until its deadline passed"},
-		{io.EOF, "its connection ended before a reply came"},
-	} {
-		// Another failure of the same run may have another cause.
-		what, cause, _ := strings.Cut(line, ": ")
-		if errors.Is(err, known.err) && strings.Contains(cause, known.err.Error()) {
-			return what + ": " + known.means
+	const late = "it waited until its deadline passed"
+	what, cause, _ := strings.Cut(oneLine(err), ": ") // another failure may have another one
+	for known, means := range map[error]string{context.DeadlineExceeded: late,
+		os.ErrDeadlineExceeded: late, io.EOF: "its connection ended before a reply came"} {
+		if errors.Is(err, known) && strings.Contains(cause, known.Error()) {
+			return what + ": " + means
 		}
 	}
-	return line
+	return oneLine(err)
 }
 
 // oneLine is the first line of an error.

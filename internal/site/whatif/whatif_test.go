@@ -2,6 +2,7 @@ package whatif_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -222,21 +223,11 @@ func TestAnExerciseIsSolvedByItsRungsScripts(t *testing.T) {
 					Original: source(t, path.Join(rung, name)),
 					Edited:   source(t, path.Join("docs/exercises", exercise, name))})
 			}
-			assert.Positive(t, broken(whatif.Ask(t, q)), "its start breaks something")
+			assert.Contains(t, fmt.Sprint(whatif.Ask(t, q).Verdicts), " breaks ", "its start breaks something")
 			q.Lease = new(60e3) // with which its flaw does not arise
-			assert.Positive(t, broken(whatif.Ask(t, q)), "as it is written")
+			assert.Contains(t, fmt.Sprint(whatif.Ask(t, q).Verdicts), " breaks ", "as it is written")
 		})
 	}
-}
-
-// broken counts the invariants that break.
-func broken(a whatif.Answer) (n int) {
-	for _, v := range a.Verdicts {
-		if v.Verdict == "breaks" {
-			n++
-		}
-	}
-	return n
 }
 
 func TestABadQuestionGetsOneLine(t *testing.T) {
