@@ -30,7 +30,7 @@ func (s *Site) players(body string) string {
 		}
 		return string(player)
 	})
-	return strings.ReplaceAll(body, "<a data-site=", "<a href=") // see generated.Played
+	return strings.NewReplacer("<a data-site=", "<a href=", "<a\ndata-site=", "<a href=").Replace(body) // see generated.Played
 }
 
 // noPlayer begins what stands where a player can't.
