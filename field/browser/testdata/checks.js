@@ -129,7 +129,8 @@
         };
         for (let n = 0; n < slides.length; n++) {
           const run = n > 0 && slides[n - 1].querySelector(':scope > .player .lanes'); // a click was in it
-          for (let keys = 0; shown() < n && keys < 5; keys++) { // the first ones answer, and play a run
+          if (run) { slides[n - 1].querySelector('[aria-label="to the end"]').click(); }
+          for (let keys = 0; shown() < n && keys < 5; keys++) { // the first ones answer
             key(run ? 'PageDown' : ['PageDown', ' ', 'ArrowRight'][n % 3], run || document);
           }
           if (shown() !== n) { wrong.push('a key turns to ' + shown() + ', not ' + n); break; }
@@ -200,23 +201,32 @@
           }
           const at = slide.querySelector('.player [type=range]'), asked = () => slide.querySelector('.question.asked')?.offsetWidth > 0;
           const playing = () => /pause/.test(slide.querySelector('[aria-label="play or pause"]').textContent);
-          if (!at) { continue; }
+          if (!at) {
+            key('PageUp');
+            if (slide.hidden || asks.at(-1).open || !asks.at(-2).open) { wrong.push('Page Up does not close the last answer'); }
+            continue;
+          }
+          const question = () => { for (let n = 0; n < 9 && !asked(); n++) { slide.querySelector('[aria-label="one step on"]').click(); } };
           key('PageDown');
-          if (!asked() || playing()) { wrong.push('Page Down passes by the question'); }
+          if (playing()) { wrong.push('Page Down does not pause'); }
+          question();
           key('PageDown');
-          const next = at.value;
+          const next = at.value, right = all('.question.told .right', slide).filter(b => b.checkVisibility()).map(b => b.title);
           if (asked() || !playing()) { wrong.push('Page Down does not play on'); }
+          if (right.join() !== 'A: DEL lock:stock → 1' || !slide.querySelector('.status').innerText.includes(right + ' ✗')) { wrong.push('right was ' + right); }
           key('PageUp');
-          if (Number(at.value) !== next - 1 || playing()) { wrong.push('Page Up does not go a step back'); }
+          if (Number(at.value) !== next - 1 || playing() || !asked()) { wrong.push('Page Up does not go back to the question'); }
           for (const leave of ['.', 'ArrowRight']) {
             key('PageDown');
             key(leave);
             if (playing()) { wrong.push('the run goes on unseen after ' + leave); }
             key(leave === '.' ? '.' : 'ArrowLeft');
           }
-          key('PageDown');
+          question();
           key('PageDown');
           if (at.value !== at.max || !at.offsetWidth) { wrong.push('Page Down does not show the end'); }
+          key('PageUp');
+          if (slide.hidden || !asked()) { wrong.push('Page Up does not go back from the end'); }
         }
         const told = slides.findIndex(s => s.querySelector('.picture > img[alt*="✗"]'));
         if (told >= 0 && told < slides.findIndex(s => s.querySelector('.player'))) { wrong.push(`slide ${told + 1} tells how the run ends`); }
@@ -293,7 +303,7 @@
         const row = () => lanes.querySelector('.cursor').getBoundingClientRect();
         lanes.lastChild.dispatchEvent(new MouseEvent('click', { bubbles: true, clientY: row().bottom + 2.5 * row().height }));
         if (player.dataset.at !== '1') { wrong.push('a click shows row ' + player.dataset.at); }
-        for (let keys = 0; keys < 4 && Number(player.querySelector('[type=range]').value) < player.querySelector('[type=range]').max; keys++) { key('PageDown'); }
+        for (let at = player.querySelector('[type=range]'); Number(at.value) < at.max;) { player.querySelector('[aria-label="one step on"]').click(); }
         await wait(100);
         if (!/✗/.test(player.innerText) || row().bottom > bottom(lanes) || row().top < lanes.getBoundingClientRect().top) {
           wrong.push(`the verdict at ${row().bottom} is cut at ${bottom(lanes)}`);

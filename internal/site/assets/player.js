@@ -11,6 +11,7 @@
   var LATE = 1500;     // microseconds; what took longer was under way for long
   var FLIGHT = 300;    // milliseconds, of what is seen to move
   var COLORS = ['--client-1', '--client-2', '--client-3', '--client-4', '--client-5'];
+  var slides = /[?&]slides/.test(location.search);
   var still = window.matchMedia('(prefers-reduced-motion: reduce)');
 
   function html(name, attributes, children) {
@@ -87,6 +88,18 @@
   };
   Run.prototype.says = function (i) {
     return seconds(this.entries[i].at) + ' s · ' + this.what(i);
+  };
+  // breaks are the entries that break something, and what. On slides a release of another client's lock, which
+  // leads to what the run ends with, is one.
+  Run.prototype.breaks = function () {
+    var d = this.data, run = this;
+    return d.breaks || this.entries.flatMap(function (e, i) {
+      var was = i && run.entries[i - 1].state, lease = was && (was.leases || [])[0];
+      return i === d.broken ? [{ at: i, names: [d.invariant], event: d.event.replace(/^[\d.]+ s: /, '') }] :
+        slides && was && i < d.broken && e.client >= 0 && e.node >= 0 && was.owner !== '-' && e.state.owner === '-' &&
+        run.clientOf(was.owner) !== e.client && !(lease && lease.ends <= e.at) ?
+          [{ at: i, names: ['foreign release'], event: run.who(e) + ' removes the lock that ' + was.owner + ' has' }] : [];
+    });
   };
   // learned are the clients whose lock had told them by an entry that it is lost. No entry says so:
   // it is another client's at which they first don't believe that they hold it, and their
@@ -384,8 +397,7 @@
         paths[r].lost = cross((client + node) / 2, here);
       }
     });
-    var breaks = d.breaks || (d.broken >= 0 ? [{ at: d.broken, names: [d.invariant] }] : []);
-    breaks.forEach(function (b) {
+    run.breaks().forEach(function (b) {
       var broken = y(view.rowOf[b.at]);
       s.append(svg('rect', { x: 2, y: broken - ROW / 2 + 1, width: x.width - 4, height: ROW - 3,
         'class': 'break' }));
@@ -664,6 +676,7 @@
     this.all = false;
     this.known = !!element.closest('.laboratory'); // a page says what the run ends with
     this.answered = false; // or the run was seen
+    this.seen = 0; // the last entry that was
     this.timer = null;
     this.past = 0; // rows of the run beside it after the main run's end
     var main = this.main = this.view(runs[element.dataset.lock]);
@@ -739,7 +752,9 @@
       player.expand(player.every.checked, player.main.at);
     });
     this.status = html('p', { 'class': 'status', 'aria-live': 'polite' });
-    this.question = this.asks();
+    this.question = html('div', { 'class': 'question', role: 'group', 'aria-label': 'What happens next?' });
+    var first = this.main.run.breaks()[0];
+    if (first && first.at && !this.known) { this.ask(first); } else { this.question.hidden = true; }
     this.views = html('div', { 'class': 'views' });
     var others = Object.keys(this.runs).filter(function (name) { return name !== d.lock; });
     var compare = '';
@@ -775,25 +790,24 @@
         })]),
       html('div', { 'class': 'moment' }, [this.status, this.question]), this.views]);
   };
-  // asks is the question before the break: what happens next, which other locks do then,
+  // ask writes the question before a break: what happens next, which other locks do then,
   // or what happened before. It is asked in the place of the status.
-  Player.prototype.asks = function () {
-    var player = this, run = this.main.run, at = run.data.broken, answers = [];
+  Player.prototype.ask = function (b) {
+    var player = this, run = this.main.run, at = b.at, answers = [], question = this.question;
     function add(text) {
       if (answers.length < 3 && answers.indexOf(text) < 0) { answers.push(text); }
     }
-    var question = html('div', { 'class': 'question', role: 'group',
-      'aria-label': 'What happens next?' });
-    if (at < 1 || this.known) { question.hidden = true; return question; }
+    if (question.dataset.at === String(at)) { return; }
+    question.dataset.at = at;
     add(run.what(at));
     Object.keys(this.runs).forEach(function (name) {
       var other = player.runs[name], next = other.until(run.entries[at - 1].at) + 1;
       if (next <= other.last) { add(other.what(next)); }
     });
     for (var i = at - 1; i >= 0; i--) { add(run.what(i)); }
-    add('nothing more: ' + run.data.invariant + ' can\'t happen');
-    question.append(html('b', {}, ['What happens next?']), html('ol', {}, answers.sort().map(function (text) {
-      var b = html('button', { type: 'button', title: text }, [text]);
+    add('nothing more: ' + b.names[0] + ' can\'t happen');
+    question.replaceChildren(html('b', {}, ['What happens next?']), html('ol', {}, answers.sort().map(function (text) {
+      var b = html('button', { type: 'button', title: text, 'class': text === run.what(at) ? 'right' : '' }, [text]);
       b.addEventListener('click', function () {
         player.step(1);
         player.status.prepend(html('b', {}, [text === run.what(at) ? 'Right. ' : 'No, this happens: ']));
@@ -801,7 +815,6 @@
       });
       return html('li', {}, [b]);
     })));
-    return question;
   };
   Player.prototype.compare = function (quiet) {
     if (this.other) { this.other.element.remove(); }
@@ -869,14 +882,15 @@
     said.learned(shown.at).forEach(function (owner) {
       this.append(' ', 'By now ' + owner + ' has been told that it has lost the lock.');
     }, this.status);
-    if (shown.at === said.data.broken) {
-      this.status.append(' ', html('strong', { 'class': 'broken' },
-        ['✗ ' + said.data.invariant + ': ' + said.data.event.replace(/^[\d.]+ s: /, '')]));
-    }
+    said.breaks().filter(function (b) { return b.at === shown.at; }).forEach(function (b) {
+      this.append(' ', html('strong', { 'class': 'broken' }, ['✗ ' + b.names[0] + ': ' + b.event]));
+    }, this.status);
+    this.seen = i && Math.max(this.seen, i); // at the beginning all is asked again
     this.answered = this.known ||
       i > 0 && (this.answered || i === run.last || i === run.data.broken);
     this.element.classList.toggle('answered', this.answered);
     this.question.classList.toggle('asked', this.asked());
+    this.question.classList.toggle('told', slides && this.question.dataset.at === String(i)); // which was right
     this.element.dataset.at = String(this.at());
     this.element.dispatchEvent(new CustomEvent('step', { detail: i, bubbles: true }));
     if (!quiet) { history.replaceState(null, '', this.address()); }
@@ -897,11 +911,11 @@
       });
     });
   };
-  // asked says whether the next step breaks the invariant, and nobody has answered yet.
+  // asked says whether the next step breaks something, and nobody has answered yet; then the question is written.
   Player.prototype.asked = function () {
-    var broken = this.main.run.data.broken;
-    return !this.answered && broken > 0 && this.next(1) === broken &&
-      this.main.at !== broken;
+    var next = this.next(1), b = !this.answered && this.main.at < next && this.main.run.breaks().find(function (b) { return b.at === next; });
+    if (b && this.seen < next) { this.ask(b); }
+    return !!b && this.seen < next;
   };
   // next is the entry that a step leads to.
   Player.prototype.next = function (by) {
@@ -913,26 +927,32 @@
     if (this.timer) { this.stop(); return; }
     if (this.at() === this.last()) { this.go(0); }
     this.playing.textContent = '❚❚ pause';
-    if (this.asked()) { this.go(this.next(1)); }
+    if (this.asked() || this.question.matches('.told')) { this.go(this.next(1)); }
     this.sight();
     this.tick();
   };
   Player.prototype.tick = function () {
     var player = this;
     this.timer = setTimeout(function () {
-      if (player.at() === player.last() || player.asked()) {
-        player.stop(); // before the break a learner is asked
+      if (player.at() === player.last() || player.asked() || player.question.matches('.told')) {
+        player.stop(); // before the break a learner is asked, and on slides sees it
         return;
       }
       player.go(player.next(1));
       player.tick();
     }, 900 * Number(this.speed.value));
   };
-  // skip goes to where playing stops: before the break, if that is asked, or at the end.
-  Player.prototype.skip = function () {
-    var rows = this.main.rows, broken = this.main.run.data.broken, row = rows[this.main.rowOf[broken] - 1];
+  // undo goes back to where playing stopped before: at a question, which is asked again, or at the beginning. On the
+  // way to there it goes a step back. At the beginning there is none.
+  Player.prototype.undo = function () {
+    var view = this.main, at = this.at(), stops = [0].concat(view.run.breaks().map(function (b) { return b.at - 1; })).filter(function (to) {
+      return to < at && view.rowOf[to] < view.rowOf[to + 1];
+    });
+    var stopped = this.timer ? false : at === this.last() || this.asked(), back = stopped ? stops.pop() : this.next(-1);
     this.stop();
-    this.go(!this.answered && row && row.to === broken - 1 && row.to > this.at() ? row.to : this.last());
+    if (at && (stopped || stops.indexOf(back) >= 0)) { this.seen = back; this.answered = false; }
+    if (at) { this.go(back); }
+    return at > 0;
   };
   Player.prototype.stop = function () {
     clearTimeout(this.timer);
@@ -943,7 +963,7 @@
     if (e.ctrlKey || e.metaKey || e.altKey) { return; }
     var typing = /^(INPUT|SELECT)$/.test(e.target.tagName);
     var act = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1 }[e.key];
-    var page = /^Page/.test(e.key), at = this.at(), slides = /[?&]slides/.test(location.search);
+    var page = /^Page/.test(e.key), at = this.at();
     if (slides && (page || e.key === '.')) { return; } // a clicker's, whatever was clicked
     if (e.target.tagName === 'BUTTON' && e.key === ' ') { return; }
     if (typing && e.target.type !== 'checkbox' && !(page && e.target.type === 'range')) {

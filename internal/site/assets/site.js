@@ -251,7 +251,7 @@
     var head = named && named.getBoundingClientRect().top >= 0 && sighted(named, innerHeight) ? named :
       Array.from(main.querySelectorAll('h2[id], h3[id]')).filter(function (h) { return sighted(h, innerHeight / 3); }).pop();
     toSlides.href = ended[0] === location.pathname + location.hash && (!head || head === named) ? ended[1] :
-      '?slides' + (head ? '=' + head.id : '') + (/=/.test(location.hash) ? location.hash : '');
+      this.pathname + '?slides' + (head ? '=' + head.id : '') + (/=/.test(location.hash) ? location.hash : '');
   }); }
 
   // Keys can be switched off, for those whose software uses them.

@@ -6,7 +6,7 @@
   var query = new URLSearchParams(location.search);
   var slides, shown = 0, bar, count, minutes, began = Date.now(), room, gap, resized;
   var BIG = '.copied, pre, table, .player, .game, .picture'; // what isn't text
-  var GROWS = [1.65, 1.3, 1.22], MOST = 1.06; // sizes of code, and how many times as many lines fit in the smallest
+  var GROWS = [1.7, 1.5, 1.4, 1.3, 1.22], MOST = 1.06; // sizes of code, and how many times as many lines fit in the smallest
   var LONG = 76, BEFORE = 'previousElementSibling', AFTER = 'nextElementSibling'; // words of running text
 
   function words(block) { return block.textContent.trim().split(/\s+/).length; }
@@ -69,6 +69,9 @@
     gap = (room = bar.getBoundingClientRect().top - 6 - all.offsetTop) / 35;
     root.style.setProperty('--room', room + 'px');
     function each(selector, act) { all.querySelectorAll('main > section > ' + selector).forEach(act); }
+    all.querySelectorAll(':has(~ details) pre > code, pre:has(~ details) > code').forEach(function (code) { // a comment gives away how the run ends
+      code.innerHTML = code.innerHTML.replace(/(\n(<[^>]*>|[+\t ])*\/\/ The race window:[^\n]*)(\n(<[^>]*>|[+\t ])*\/\/[^\n]*)*/g, '');
+    });
     each('details', unfold);
     all.querySelectorAll('pre').forEach(function (pre) { // a command is rather wrapped than small
       pre.classList.toggle('line', !/\n\s*\S/.test(pre.textContent));
@@ -94,20 +97,23 @@
         leads: head ? 2000 : block.matches('.name') ? 500 : colon(block) ? 150 : 0, // to what comes after it
         // alone is how many words may be beside it
         alone: block.matches('.player, .game, .picture:has(> svg)') ? 15 : block.matches('.picture') ? 32 : 0,
-        rest: block.matches('.rest, :has(> .rest)'), text: block.matches('p:not(.picture)'), list: block.matches('ul, ol') && block.dataset.block,
+        rest: block.matches('.rest, :has(> .rest)'), fold: block.matches('details'), text: block.matches('p:not(.picture)'), list: block.matches('ul, ol') && block.dataset.block,
         words: big || head ? 0 : words(block.querySelector('summary') || block) });
     });
     // cost is what is bad about a slide with the units from i to before j.
     function cost(i, j) {
-      var first = units[i], last = units[j - 1], high = last.bottom - first.top, cost = 30, text = 0, big = false, alone = 0, others = 0;
+      var first = units[i], last = units[j - 1], high = last.bottom - first.top, cost = 30, text = 0, big = false, alone = 0, others = 0, folds = false;
       units.slice(i, j).forEach(function (u, n) {
         text += u.words; big = big || u.big;
         cost += u.head && n ? (u.title.nodeName === 'H2' ? 50 : 30) + (j < units.length && units[j].title === last.title ? 200 : 0) : u.rest && n ? 400 : 0;
+        folds = folds || u.fold;
         others += u.head && !n || u.alone && !alone ? 0 : u.text ? 1 : 9;
         alone = alone || u.alone;
       });
+      if (folds && units.slice(i + 1, j).some(function (u) { return u.head; })) { cost += 1500; } // an answer needs its room
       if (!first.head) { high += first.title ? first.title.offsetHeight + gap : 0; cost += 15; } // the title is repeated
       if (alone) { high = room; cost += others > 2 || text > alone ? 1e4 : 5 * others; } // it takes what room there is
+      if (text > 88 || high < 0.3 * room && !folds) { cost += text > 88 ? 1700 : 1900; } // a wall, or nearly empty
       if (high > room) { cost += j - i > 1 + first.head ? 1e5 : 1e3; }
       if (j < units.length) { cost += last.leads + (!last.list || units[j].list !== last.list ? 0 : last.title === first.title ? 12 : 25); }
       return cost + 120 * Math.pow(Math.max(0, 1 - high / room / 0.7), 2) +
@@ -151,6 +157,7 @@
     line.textContent = (/^[^]*?[.?!:](?=\s|$)/.exec(line.textContent) || [''])[0];
     if (!way && !line.textContent) { return null; }
     section.className = 'opening';
+    if (way && way.children[1]) { way.replaceChildren(way.firstChild); } // no links to read beside it
     head.innerHTML = head.innerHTML.replace(': ', ':<br>');
     again.removeAttribute('id');
     delete again.dataset.block;
@@ -169,7 +176,7 @@
   function grow(section, most) {
     section.grown = GROWS.find(function (size) {
       section.style.setProperty('--grow', size);
-      return size <= most && (size === GROWS[2] || section.offsetHeight <= room && !Array.from(section.querySelectorAll(':scope > :is(pre, table), .copied > pre')).some(wide));
+      return size <= most && (size === GROWS[4] || section.offsetHeight <= room && !Array.from(section.querySelectorAll(':scope > :is(pre, table), .copied > pre')).some(wide));
     });
   }
   function tables(section) {
@@ -180,9 +187,14 @@
   function unfold(fold) {
     var name = document.createElement('p'), summary = fold.querySelector('summary');
     fold.name = 'answer'; // one is open
-    if (!fold.querySelector('p, li, pre')) {
-      if (fold.matches('h3 + *') && (!fold[AFTER] || fold[AFTER].matches('h2, h3'))) { fold[BEFORE].remove(); }
+    if (!fold.querySelector('p, li, pre') || fold.querySelector('tr:nth-child(15)')) {
+      fold.before(name); // leaves with it: its empty section's heading, and what speaks of the table
       fold.remove();
+      for (var drop = name; drop; drop = next) {
+        var next = drop[BEFORE], after = drop[AFTER];
+        drop.remove();
+        next = next && (next.matches('h2, h3') ? !after || after.matches(next.nodeName === 'H2' ? 'h2' : 'h2, h3') : next.matches('p') && /^[^.:]*\b(tables?|rows)\b/i.test(next.textContent)) && next;
+      }
       return;
     }
     if (/\?\s*$/.test(summary.textContent) || fold.matches('.player + *') || !(fold.open || fold.querySelector('pre, .panes'))) { return; }
@@ -318,15 +330,15 @@
     var boxes = all.map(function (b) { return b.matches('.copied') ? b.firstChild : b; }), heads = all.filter(function (b) { return b.matches('h1, h2, h3'); });
     var head = heads.findLast(function (h) { return answer && all.indexOf(h) < all.indexOf(answer); }), next = heads[heads.indexOf(head) + 1];
     function over() { return section.getBoundingClientRect().bottom - low - 1; }
-    function hide(where) {
-      if (over() > 0) { all.forEach(function (b, i) { if (b !== answer && where(b, i)) { b.classList.add('off'); } }); }
+    function hide(where, always) {
+      if (always || over() > 0) { all.forEach(function (b, i) { if (b !== answer && where(b, i)) { b.classList.add('off'); } }); }
     }
     section.classList.remove('tight');
     all.forEach(function (b) { b.classList.remove('off'); });
     boxes.forEach(function (b) { b.style.maxHeight = b.style.fontSize = ''; });
     if (section.matches('.alone')) { return; }
     if (answer) {
-      hide(function (b, i) { return i < all.indexOf(head) || next && i >= all.indexOf(next); });
+      hide(function (b, i) { return i < all.indexOf(head) || next && i >= all.indexOf(next); }, true); // none comes and goes
       hide(function (b) { return b.matches('details'); });
       hide(function (b) { return b !== head; });
       for (var size = 0.95; size > 0.79 && over() > 0; size -= 0.05) { answer.style.fontSize = size + 'em'; }
@@ -346,6 +358,8 @@
 
   // show turns to a slide, or to the next page's first one, or to the last one of the page before.
   function show(next) {
+    var level = next < 0 && Array.from(main.querySelectorAll('.neighbors a')).find(function (a) { return /^←/.test(a.textContent); });
+    if (level) { return level.click(); }
     if (next < 0) { return lockladder.go('previous', '?slides=last'); }
     if (next >= slides.length) { return lockladder.go('next', '?slides'); }
     slides.forEach(function (section, i) { section.hidden = i !== next; });
@@ -355,7 +369,8 @@
     root.removeAttribute('data-black');
     window.scrollTo(0, 0);
     fill(slides[shown]);
-    count.textContent = (shown + 1) + ' of ' + slides.length;
+    bar.firstChild.textContent = document.title.split(/: | · /)[0];
+    count.textContent = slides[1] ? (shown + 1) + ' of ' + slides.length : ''; // not of a level or a file
     bar.children[3].dataset.next = section(shown + 1) === section(shown) ? '' : ' ' + section(shown + 1);
     clock();
     history.replaceState(null, '', '?block=' + block() + '&slides=' + (shown + 1) + location.hash); // another size has other slides
@@ -378,7 +393,6 @@
     document.body.insertAdjacentHTML('beforeend', '<nav class="slides" aria-label="slides"><span></span><button aria-label="previous slide">' +
       '‹</button><span></span><button aria-label="next slide">›</button><button title="since the slides began; a click starts anew">0 min</button><button aria-label="keys">?</button><button aria-label="end the slides">×</button></nav>');
     bar = document.body.lastChild;
-    bar.firstChild.textContent = document.title.split(/: | · /)[0];
     count = bar.children[2];
     minutes = bar.children[4];
     minutes.addEventListener('click', function () { sessionStorage.removeItem('began'); began = Date.now(); clock(); });
@@ -394,7 +408,7 @@
     var asked = query.get('slides'), same = '[data-block="' + query.get('block') + '"]', at = having(same);
     if (at < 0 || slides[asked - 1] && slides[asked - 1].querySelector(same)) { at = asked === 'last' ? slides.length - 1 : Number(asked) ? asked - 1 : asked ? having('[id="' + asked + '"]') : named(); }
     show(Math.max(0, Math.min(slides.length - 1, at)));
-    window.addEventListener('hashchange', function () { if (named() >= 0) { show(named()); } });
+    window.addEventListener('hashchange', function () { show(named() < 0 ? shown : named()); });
     main.addEventListener('toggle', function () { fill(slides[shown]); }, true);
     main.addEventListener('click', function (e) { // a level that is opened from a slide is one
       var a = e.target.closest('a[href*="#level="], .on > a');
@@ -408,20 +422,24 @@
   // run is a slide's player, and pauses stops it.
   function run(slide) { return (lockladder.players || []).find(function (player) { return slide.contains(player.element); }); }
   function pauses() { (lockladder.players || []).forEach(function (player) { player.stop(); }); }
-  // reveals opens the next fold of a slide, leads on from a level that is won, or plays its run and while it plays skips to where it stops, before
-  // a clicker turns it. Back, it goes a step back in a run.
+  // reveals opens the next fold of a slide, leads on from a level that is won, or plays its run and pauses it, before
+  // a clicker turns it. Back, it undoes the last of these, or goes a step back in a run.
   function reveals(slide, on) {
-    var player = run(slide), next = Array.from(slide.querySelectorAll(':scope > :is(details:not([open], .player + *), .player)')).find(function (e) {
+    var player = run(slide), opened = Array.from(slide.querySelectorAll(':scope > details:is([open], [data-seen])')), next = Array.from(slide.querySelectorAll(':scope > :is(details:not([open], .player + *), .player)')).find(function (e) {
       return e.matches('.player') ? player.at() !== player.last() : !('seen' in e.dataset);
     });
     if (on < 0) {
-      var back = player && (player.timer || player.at() > 0 && player.at() !== player.last());
-      if (back) { player.step(-1); }
-      return back;
+      var last = opened.pop(), undo = slide.querySelector('.game [title^="key: left"]:enabled');
+      if (last) {
+        last.open = false;
+        delete last.dataset.seen;
+        if (opened[0]) { opened.pop().open = true; }
+      } else if (undo) { undo.click(); }
+      return last || undo || player && player.undo();
     }
     var won = slide.querySelector('.game .cards .next');
     if (won) { won.click(); return true; }
-    if (next && next.matches('.player')) { player[player.timer ? 'skip' : 'toggle'](); } else if (next) { next.firstElementChild.click(); }
+    if (next && next.matches('.player')) { player.toggle(); } else if (next) { next.firstElementChild.click(); }
     return next && !(next.dataset.seen = '');
   }
   // leave shows the whole page, at what the slide shows. From there site.js leads back to the slide.
