@@ -32,7 +32,7 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(story.Has(swarm.Clock), "clock_jump: two holders")
 		add(story.Skewed(), "client_clock_skew: two holders")
 		add(late, "late_grant: two holders")
-		add(unsure, "renewal_hangs: two holders")
+		add(unsure && s.offers(Renewal), "renewal_hangs: two holders")
 		add(refusals, "nodes_down: two holders")
 		add(b.After == lab.Expired, "overrun_overlap: two holders")
 		add(b.Reads > 0 && s.settings.readers("") == "" && b.At-b.Reads >= lease*9/10,
@@ -95,7 +95,7 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(b.Grant && story.Shares(), "two_owners_one_process: foreign release")
 		add(b.Grant && unsure, "lost_reply: false success")
 		add(!b.Grant && refusals, "error_replies: false success")
-		add(!b.Grant && unsure, "renewal_hangs: false success")
+		add(!b.Grant && unsure && s.offers(Renewal), "renewal_hangs: false success")
 		add(!b.Grant, "unlock_is_no_loss: false success", "unlock_not_held: false success",
 			"unlock_expired: false success", "lost_lease_told: false success",
 			"overrun_release: foreign release", "reader_overrun: false success")
