@@ -162,7 +162,7 @@ func serve(t *testing.T, ctx context.Context, address string, opened *recording.
 	go func() { ended <- server.Serve(listener) }()
 	select {
 	case err := <-ended:
-		return fmt.Errorf("serve on %s: %w (-addr 127.0.0.1:0 takes a free port)", address, err)
+		return fmt.Errorf("serve on %s: %w", address, err)
 	case <-ctx.Done():
 	}
 	finish, end := context.WithTimeout(context.WithoutCancel(ctx), finishWithin)
