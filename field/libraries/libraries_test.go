@@ -19,7 +19,6 @@ import (
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/site/generated"
-	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -59,7 +58,7 @@ func run(t *testing.T, library libraries.Library, more ...scenarios.Option,
 	t.Helper()
 	options := []scenarios.Option{
 		scenarios.Nodes(library.Nodes),
-		scenarios.Flaws(library.Flaws...),
+		scenarios.Flaws(library.Flaws...), scenarios.Sometimes(library.Sometimes...),
 		scenarios.WithoutFeatures(scenarios.Reentry, scenarios.FixedLeases),
 	}
 	if !library.Renews {
@@ -70,21 +69,10 @@ func run(t *testing.T, library libraries.Library, more ...scenarios.Option,
 	}
 	if library.Keys != nil {
 		options = append(options, scenarios.Keys(library.Keys))
-	}
-	switch library.Name {
-	case "rueidislock", "rueidislock-3":
-		// The grant is a majority of keys, and random worlds ask the first who has it.
-		options = append(options, scenarios.Worlds(0, 0))
-	case "rueidislock-1": // what random worlds add is on the page for each of the three
-		options = append(options, scenarios.Sometimes(lock.Flaws("late_grant: orphaned",
-			"lease_length: wrong lease")...))
-	case "redislock":
-		// In random worlds callers have deadlines beyond the lease, and then it believes a
-		// late grant.
-		options = append(options, scenarios.Sometimes(lock.Flaws("late_grant: two holders")...))
-	case "redsync":
-		// In random worlds a try's late release removes what a later try of the call got.
-		options = append(options, scenarios.Sometimes(lock.Flaws("late_own_release: foreign release")...))
+		if len(library.Keys("")) > 1 {
+			// The grant is a majority of keys, and random worlds ask the first who has it.
+			options = append(options, scenarios.Worlds(0, 0))
+		}
 	}
 	return scenarios.Run(t, library.Build, append(options, more...)...)
 }
