@@ -77,6 +77,7 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(late, "late_grant: orphaned")
 	case Unavailable:
 		add(forgets, "tokens_rise: unavailable")
+		add(story.Shares(), "two_owners_one_process: foreign release") // amid its two commands
 	case SelfDeadlock:
 		add(story.Nests(), "nested: self-deadlock")
 		add(true, "refused_by_itself: self-deadlock", "upgrade: self-deadlock",
