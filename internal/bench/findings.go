@@ -241,8 +241,7 @@ func noise(rows []Row) string {
 		} else if len(quiet) > 0 {
 			which, whose = "closely only "+names(rows, quiet...), "the others'"
 		}
-		text = fmt.Sprintf("Compare %s: %s 95 %% range is %d %% of the median or more%s, so they differ"+
-			" only where ranges don't overlap. ", which, whose, 2*noisy,
+		text = fmt.Sprintf("Compare %s: %s 95 %% range is %d %% of the median or more%s, so they differ only where ranges don't overlap. ", which, whose, 2*noisy,
 			map[bool]string{true: fmt.Sprintf(", or they have fewer than %d rounds, which count as half to twice as fast", fewest)}[extreme(noise, 1, Row.doubt).doubt() > 1])
 	}
 	if swing < steady && text == "" {

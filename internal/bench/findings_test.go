@@ -69,7 +69,9 @@ func TestADotIsTheMedianOfAllRoundsAndItsLineHasThemAll(t *testing.T) {
 	for i, round := range row.Rounds { // the one with the median ratio isn't in the middle
 		round.Set("acquisitions_per_second", float64(100*(1+(i+4)%6)))
 		round.Set("wait_ms.max", float64(10*(1+(i+4)%6)))
+		round.Set("calls_per_section", nil) // as in a file
 	}
+	assert.Equal(t, "5.20", serialDots([]Row{row}).rows[0].more[1], "the row's calls, not its rounds' commands")
 	for i, p := range []picture{serialDots([]Row{row}), against([]Row{row}, byRate), waitDots([]Row{row})} {
 		assert.Equal(t, []dot{{0.12, 0.12, 0.12, 6}, {300, 100, 600, 6}, {30, 10, 60, 6}}[i], p.rows[0].dots[len(p.rows[0].dots)-1])
 	}

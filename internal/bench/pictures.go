@@ -340,8 +340,7 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 		line.Y = y + dotsHeight/2
 		for i, v := range row.dots {
 			if line.Number = NotMeasured; v.at > 0 {
-				line.Number = figure(v.at)
-				line.X = at(v.at)
+				line.Number, line.X = figure(v.at), at(v.at)
 				line.Dots = append(line.Dots, placed{X: line.X, R: radius(i, len(row.dots)), From: at(v.from), To: at(v.to)})
 				line.Read += "\n" + strings.Replace(p.legend[i], oneDot, strings.Split(p.axis, ":")[0], 1) + ": " + line.Number
 				line.Read += map[bool]string{true: ", in all rounds " + span(v.from, v.to)}[v.rounds > 1]
