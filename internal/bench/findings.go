@@ -249,8 +249,7 @@ func noise(rows []Row) string {
 	} else if swing < tells {
 		return text + "Measure more rounds."
 	}
-	text += fmt.Sprintf("The serial limit beside the rounds was %s acquisitions a second: leave the computer idle, or measure"+
-		" more rounds.", span(serials(rows)))
+	text += "The serial limit beside the rounds was " + span(serials(rows)) + " acquisitions a second: leave the computer idle, or measure more rounds."
 	if swing >= steady {
 		text += " Until then, only what differs at least twofold in any two rounds counts as a difference."
 	}
