@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/lockladder/lockladder/internal/site/generated"
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 var errNotReady = errors.New("not ready: do what the lines above say, and try again")
@@ -29,7 +30,7 @@ func ready(ctx context.Context, address string, out io.Writer) error {
 	missing := 0
 	for _, problem := range []string{portProblem(address), goProblem(ctx, root)} {
 		if problem != "" {
-			fmt.Fprintln(out, problem)
+			terminal.Say(out, "%s", problem)
 			missing++
 		}
 	}

@@ -23,6 +23,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -84,7 +85,7 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 	for _, f := range report.with(DoesNotArise) {
 		idle = append(idle, f.Scenario+" ("+f.Invariant+")")
 	}
-	if len(idle) > 0 && !s.red {
+	if len(idle) > 0 && !s.red && testing.Verbose() {
 		t.Log(strings.Join(terminal.Wrap("did not arise for this lock: "+
 			strings.Join(idle, ", "), terminal.Columns, 2), "\n"))
 	}
@@ -98,6 +99,9 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 	}
 	if whole && !s.red && s.only == nil && !s.runWorlds(t, build, report.with(Breaks)) {
 		grade += "\nIn a random world it breaks more, which this doesn't count."
+	}
+	if first := report.Grade().First(); t.Failed() && first != "" {
+		grade += fmt.Sprintf("\nBegin with %s:\n  %s", first, s.command(first))
 	}
 	if s.ranAll() {
 		t.Logf("\n%s", grade)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -38,6 +39,20 @@ func Step(w io.Writer, text string) {
 	if _, is := descriptor(w); !is {
 		fmt.Fprintln(w, text)
 	}
+}
+
+// Say prints a message: on one line, or where that is too long for a terminal, each thought of it
+// on lines of its own.
+func Say(w io.Writer, format string, args ...any) {
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
+	if _, is := descriptor(w); is && utf8.RuneCountInString(text) > 79 {
+		var lines []string
+		for thought := range strings.SplitSeq(text, "; ") {
+			lines = append(lines, Wrap(thought, 77, 0)...)
+		}
+		text = strings.Join(lines, "\n  ")
+	}
+	fmt.Fprintln(w, text)
 }
 
 // Progress keeps a line up to date, if w is a terminal, until stop, which returns when it is gone

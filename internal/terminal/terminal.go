@@ -43,7 +43,7 @@ func Refused(log io.Writer, command string, err error) (status int) {
 	if errors.Is(err, flag.ErrHelp) {
 		return OK
 	}
-	fmt.Fprintf(log, "%s: %s (-help lists the flags)\n", command, strings.ReplaceAll(err.Error(), "\n", "; "))
+	Say(log, "%s: %v (-help lists the flags)", command, err)
 	return Usage
 }
 

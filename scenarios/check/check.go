@@ -29,8 +29,9 @@ type checking struct {
 	orders
 	out, log io.Writer
 
-	at   atomic.Value // how far it is, a string
-	wipe func()       // removes the line that says so
+	at    atomic.Value // how far it is, a string
+	waits atomic.Value // and for what it waits
+	wipe  func()       // removes the line that says so
 
 	lockName string // as the program reports it
 	results  []scenarios.Result
@@ -84,7 +85,7 @@ func (c *checking) check(t *testing.T) int {
 		fmt.Fprintf(c.log, "%s: %s, offers %s\n", p.Name(), c.lockName,
 			cmp.Or(strings.Join(p.Features(), ", "), "no features"))
 	}
-	began := c.progress(fmt.Sprintf("0 of %d", c.all()))
+	began := c.progress("0 of " + fmt.Sprint(len(c.all())))
 	options := append(scenarios.Offered(p), scenarios.OnServersOf(
 		servers.Limited(pool, c.atOnce)),
 		scenarios.Flaws(c.declared...), scenarios.Sometimes(c.chance...),
@@ -119,19 +120,27 @@ func (c *checking) unusable(err error) int {
 		fmt.Fprintf(c.log, "check: interrupted (%v)\n", c.at.Load())
 		return terminal.Interrupted
 	}
-	fmt.Fprintln(c.log, "check:", err)
+	terminal.Say(c.log, "check: %v", err)
 	return terminal.Usage
 }
 
-// all is how many scenarios are to be run.
-func (c *checking) all() int { return cmp.Or(len(c.only), len(scenarios.Catalogue)) }
+// all are the scenarios to be run, which begin in this order.
+func (c *checking) all() (names []string) {
+	for _, s := range scenarios.Catalogue {
+		if c.only == nil || slices.Contains(c.only, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
 
 // progress shows how far the check is, and how long that has taken.
 func (c *checking) progress(at string) (began time.Time) {
 	began = time.Now()
 	c.at.Store(at)
+	c.waits.Store("")
 	c.wipe = terminal.Progress(c.log, func() string {
-		return fmt.Sprintf("%v, %v", c.at.Load(), time.Since(began).Round(time.Second))
+		return fmt.Sprintf("%v, %v%v", c.at.Load(), time.Since(began).Round(time.Second), c.waits.Load())
 	})
 	return began
 }
@@ -139,8 +148,16 @@ func (c *checking) progress(at string) (began time.Time) {
 // hear notes what a scenario has brought.
 func (c *checking) hear(scenario string, results []scenarios.Result, err error) {
 	c.heard = append(c.heard, scenario)
-	at := fmt.Sprintf("%d of %d: %s", len(c.heard), c.all(), scenario)
+	all := c.all()
+	at := fmt.Sprintf("%d of %d", len(c.heard), len(all))
 	c.at.Store(at)
+	at += ": " + scenario
+	for _, name := range all {
+		if !slices.Contains(c.heard, name) {
+			c.waits.Store(", waiting for " + name)
+			break
+		}
+	}
 	for _, r := range results {
 		if r.Verdict == scenarios.Breaks && c.challenge == 0 {
 			at += ", breaks: " + r.Invariant
@@ -161,10 +178,10 @@ func (c *checking) hear(scenario string, results []scenarios.Result, err error) 
 // returns the exit status.
 func (c *checking) report(took time.Duration) int {
 	order := map[string]int{}
-	for i, s := range scenarios.Catalogue {
-		order[s.Name] = i
-		if !slices.Contains(c.heard, s.Name) && (c.only == nil || slices.Contains(c.only, s.Name)) {
-			c.failed = append(c.failed, s.Name+": it was not run to its end")
+	for i, name := range c.all() {
+		order[name] = i
+		if !slices.Contains(c.heard, name) {
+			c.failed = append(c.failed, name+": it was not run to its end")
 		}
 	}
 	slices.SortStableFunc(c.results, func(a, b scenarios.Result) int {
@@ -212,8 +229,16 @@ func flawOf(r scenarios.Result) lock.Flaw {
 
 // print prints the results for a person.
 func (c *checking) print(took time.Duration) {
-	if failures := scenarios.Report(c.results).Failures(); failures != "" {
-		fmt.Fprintf(c.out, "\n%s\n%s", history.Legend, protocol.InWords(failures))
+	all := scenarios.Report(c.results).Failures()
+	shown := all
+	if c.only == nil {
+		shown = scenarios.Report(c.results).Brief(scenarios.Wholly)
+	}
+	if shown != "" {
+		fmt.Fprintf(c.out, "\n%s\n%s", history.Legend, protocol.InWords(shown))
+	}
+	if shown != all {
+		fmt.Fprintf(c.out, "\nOnly the first %d are whole: -run '^NAME$' shows all of another one.\n", scenarios.Wholly)
 	}
 	fmt.Fprintf(c.out, "\n%-25s %-22s %s\n", "scenario", "invariant", "verdict")
 	for _, r := range c.results {
@@ -230,6 +255,9 @@ func (c *checking) print(took time.Duration) {
 	}
 	if g := c.grade(); g != nil {
 		fmt.Fprintf(c.out, "\n%s\n", g)
+		if first := g.First(); first != "" {
+			fmt.Fprintf(c.out, "Begin with %s: -run '^%[1]s$' shows all of it.\n", first)
+		}
 	}
 }
 

@@ -148,7 +148,8 @@ func read(schedule string) (program Program, attempts int, actions []action, err
 		}
 	}
 	if !slices.Contains(Programs, program) {
-		return "", 0, nil, fmt.Errorf("there is no program %q, the programs are %s", program, Programs)
+		return "", 0, nil, fmt.Errorf("there is no program %q, the programs are %s", program,
+			strings.Trim(fmt.Sprint(Programs), "[]"))
 	}
 	words := strings.Fields(schedule)
 	if len(words) == 0 {

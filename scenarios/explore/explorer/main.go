@@ -16,10 +16,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/lockladder/lockladder/internal/ladder"
@@ -46,19 +48,24 @@ func main() {
 		fmt.Print(usage)
 		return
 	}
-	tests, err := asked(os.Args[1:], terminal.Colored(os.Stdout))
+	far := &progress{out: terminal.Colored(os.Stdout), log: os.Stderr, stop: func() {}}
+	tests, err := asked(os.Args[1:], far)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "explorer: %v (-help lists the commands)\n", err)
+		terminal.Say(os.Stderr, "explorer: %v (-help lists the commands)", err)
 		os.Exit(terminal.Usage)
 	}
-	inVirtualTime(tests, os.Stderr)
+	inVirtualTime(tests, far)
 }
 
 // asked is what the arguments ask for. Its error says what would be right.
 func asked(args []string, out io.Writer) ([]testing.InternalTest, error) {
-	words := map[string]int{"why": 2, "more": 2, "replay": 3, "standard": 1}
-	if len(args) == 0 || len(args) != words[args[0]] {
-		return nil, fmt.Errorf("%q: say what to explore, such as: why gold", strings.Join(args, " "))
+	examples := map[string]string{"why": "why gold", "more": "more gold", "standard": "standard",
+		"replay": "replay gold 'once: A> E A<'"}
+	command := cmp.Or(strings.Join(args[:min(1, len(args))], ""), "why")
+	if words := map[string]int{"why": 2, "more": 2, "replay": 3, "standard": 1}; words[command] == 0 {
+		return nil, terminal.Unknown("command", command, slices.Sorted(maps.Keys(words)))
+	} else if len(args) != words[command] {
+		return nil, fmt.Errorf("say what to explore, for example: %s", examples[command])
 	}
 	if args[0] == "standard" {
 		return ofEachRung(out), nil
@@ -78,20 +85,20 @@ func asked(args []string, out io.Writer) ([]testing.InternalTest, error) {
 
 // inVirtualTime runs tests, and ends the process: Go offers virtual time to nothing else.
 // Nobody asked for tests, so only what they log is told.
-func inVirtualTime(tests []testing.InternalTest, told io.Writer) {
+func inVirtualTime(tests []testing.InternalTest, far *progress) {
 	testing.Init()
 	flag.CommandLine.Parse([]string{"-test.v", "-test.timeout=0"})
 	locktest.CollectLess()
 	read, write, err := os.Pipe()
 	if err != nil {
-		fmt.Fprintln(told, err)
+		fmt.Fprintln(far.log, err)
 		os.Exit(1)
 	}
 	os.Stdout = write
 	joined := make(chan struct{})
 	go func() {
 		defer close(joined)
-		tell(read, told)
+		far.tell(read)
 	}()
 	last := testing.InternalTest{Name: "last", F: func(*testing.T) {
 		write.Close() // the end of the tests is nobody's business
@@ -102,12 +109,37 @@ func inVirtualTime(tests []testing.InternalTest, told io.Writer) {
 
 var logged = regexp.MustCompile(`^ +\w+\.go:\d+: (.*)`)
 
+// progress is the line that says how far the search is. It's gone when something is printed.
+type progress struct {
+	out, log io.Writer
+	mu       sync.Mutex
+	stop     func()
+}
+
+func (p *progress) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stop()
+	return p.out.Write(text)
+}
+
 // tell copies what tests log, without the lines of the code that logs it.
-func tell(tests io.Reader, told io.Writer) {
+func (p *progress) tell(tests io.Reader) {
+	defer p.Write(nil)
 	lines := bufio.NewScanner(tests)
 	for lines.Scan() {
-		if line := logged.FindStringSubmatch(lines.Text()); line != nil {
-			fmt.Fprintf(told, "explorer: %s\n", line[1])
+		line := logged.FindStringSubmatch(lines.Text())
+		if line == nil {
+			continue
 		}
+		p.mu.Lock()
+		p.stop()
+		if strings.Contains(line[1], " so far, ") {
+			terminal.Step(p.log, "explorer: "+line[1])
+			p.stop = terminal.Progress(p.log, func() string { return line[1] })
+		} else {
+			terminal.Say(p.log, "explorer: %s", line[1])
+		}
+		p.mu.Unlock()
 	}
 }

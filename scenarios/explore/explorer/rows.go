@@ -161,7 +161,7 @@ reply is lost. docs/explorer.md has all actions.
 
 // why prints the cheapest schedule of all these rows that breaks each invariant.
 func why(t *testing.T, rung ladder.Rung, rows []row, out io.Writer) {
-	fmt.Fprintf(out, "%s: two clients lock, read a counter, write back one more, and unlock.\n"+
+	fmt.Fprintf(out, "%s: two clients lock, increment a counter, and unlock.\n"+
 		"Every schedule, an order of these steps, of\n", rung.Name)
 	var whole explore.Report
 	for _, row := range rows {
