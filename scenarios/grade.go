@@ -226,16 +226,6 @@ func (g Grade) Sentences(name string) (all []string) {
 	return all
 }
 
-// First is the scenario to begin with, or "" if the lock breaks none that a step asks for.
-func (g Grade) First() string {
-	for _, n := range g.Next {
-		for _, name := range scenariosOf(n.Missing) {
-			return name
-		}
-	}
-	return ""
-}
-
 // Asks are the scenarios that the rung asks for, the first with what goes wrong there, and
 // last those that were not put to the test.
 func (n NextRung) Asks() string {

@@ -164,21 +164,13 @@ func without[T comparable](list, others []T) []T {
 	})
 }
 
-// declaration is how a lock differs from what was declared.
+// declaration is how to declare what is broken, and isn't declared.
 func declaration(broken, declared []Flaw) string {
-	var lines []string
-	list := func(title string, flaws []Flaw) {
-		if len(flaws) > 0 {
-			lines = append(lines, title)
-		}
-		for _, f := range flaws {
-			lines = append(lines, fmt.Sprintf("\t%q,", f.Scenario+": "+f.Invariant))
-		}
+	text := "broken, but not declared; to declare it, put these lines into\nscenarios.Known(...):"
+	for _, f := range without(broken, declared) {
+		text += fmt.Sprintf("\n\t%q,", f.Scenario+": "+f.Invariant)
 	}
-	list("broken, but not declared; to declare it, put these lines into\n"+
-		"scenarios.Known(...):", without(broken, declared))
-	list("declared, but not broken:", without(declared, broken))
-	return strings.Join(lines, "\n")
+	return text
 }
 
 // declines says how a lock declines the features that a scenario has asked for.

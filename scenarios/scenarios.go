@@ -23,12 +23,10 @@
 package scenarios
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -81,16 +79,8 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 			" has died; declare with scenarios.Keeps what stays on purpose: %s",
 			strings.Join(left, ", "))
 	}
-	var idle []string // the lock's behavior there was not seen
-	for _, f := range report.with(DoesNotArise) {
-		idle = append(idle, f.Scenario+" ("+f.Invariant+")")
-	}
-	if len(idle) > 0 && !s.red && testing.Verbose() {
-		t.Log(strings.Join(terminal.Wrap("did not arise for this lock: "+
-			strings.Join(idle, ", "), terminal.Columns, 2), "\n"))
-	}
 	if broken := report.with(Breaks); whole && !s.red && s.only == nil &&
-		len(without(broken, s.flaws))+len(without(s.flaws, broken)) > 0 {
+		len(without(broken, s.flaws)) > 0 {
 		t.Log(declaration(broken, s.flaws))
 	}
 	grade := report.Grade().String()
@@ -100,8 +90,8 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 	if whole && !s.red && s.only == nil && !s.runWorlds(t, build, report.with(Breaks)) {
 		grade += "\nIn a random world it breaks more, which this doesn't count."
 	}
-	if first := report.Grade().First(); t.Failed() && first != "" {
-		grade += fmt.Sprintf("\nBegin with %s:\n  %s", first, s.command(first))
+	if next := report.Grade().Next; t.Failed() && len(next) > 0 && len(next[0].Missing) > 0 {
+		grade += "\nBegin with the first:\n  " + s.command(scenariosOf(next[0].Missing)[0])
 	}
 	if s.ranAll() {
 		t.Logf("\n%s", grade)

@@ -133,7 +133,7 @@ func Keys(text string) string { return ours.ReplaceAllString(text, "") }
 func Unknown(thing, name string, all []string) error {
 	if near := near(name, all); len(near) > 0 {
 		return fmt.Errorf("there is no %s %q, did you mean %s?", thing, name, strings.Join(near, ", "))
-	} else if len(all) <= 20 {
+	} else if len(all) <= 25 {
 		return fmt.Errorf("there is no %s %q, the %ss are %s", thing, name, thing, strings.Join(all, ", "))
 	}
 	return fmt.Errorf("there is no %s %q", thing, name)

@@ -29,9 +29,8 @@ type checking struct {
 	orders
 	out, log io.Writer
 
-	at    atomic.Value // how far it is, a string
-	waits atomic.Value // and for what it waits
-	wipe  func()       // removes the line that says so
+	at   atomic.Value // how far it is, a string
+	wipe func()       // removes the line that says so
 
 	lockName string // as the program reports it
 	results  []scenarios.Result
@@ -85,7 +84,7 @@ func (c *checking) check(t *testing.T) int {
 		fmt.Fprintf(c.log, "%s: %s, offers %s\n", p.Name(), c.lockName,
 			cmp.Or(strings.Join(p.Features(), ", "), "no features"))
 	}
-	began := c.progress("0 of " + fmt.Sprint(len(c.all())))
+	began := c.progress(fmt.Sprintf("0 of %d", len(c.all())))
 	options := append(scenarios.Offered(p), scenarios.OnServersOf(
 		servers.Limited(pool, c.atOnce)),
 		scenarios.Flaws(c.declared...), scenarios.Sometimes(c.chance...),
@@ -138,9 +137,8 @@ func (c *checking) all() (names []string) {
 func (c *checking) progress(at string) (began time.Time) {
 	began = time.Now()
 	c.at.Store(at)
-	c.waits.Store("")
 	c.wipe = terminal.Progress(c.log, func() string {
-		return fmt.Sprintf("%v, %v%v", c.at.Load(), time.Since(began).Round(time.Second), c.waits.Load())
+		return fmt.Sprintf("%v, %v", c.at.Load(), time.Since(began).Round(time.Second))
 	})
 	return began
 }
@@ -148,16 +146,10 @@ func (c *checking) progress(at string) (began time.Time) {
 // hear notes what a scenario has brought.
 func (c *checking) hear(scenario string, results []scenarios.Result, err error) {
 	c.heard = append(c.heard, scenario)
-	all := c.all()
-	at := fmt.Sprintf("%d of %d", len(c.heard), len(all))
-	c.at.Store(at)
+	left := slices.DeleteFunc(c.all(), func(name string) bool { return slices.Contains(c.heard, name) })
+	at := fmt.Sprintf("%d of %d", len(c.heard), len(c.heard)+len(left))
+	c.at.Store(at + ", waiting for " + append(left, "programs to end")[0])
 	at += ": " + scenario
-	for _, name := range all {
-		if !slices.Contains(c.heard, name) {
-			c.waits.Store(", waiting for " + name)
-			break
-		}
-	}
 	for _, r := range results {
 		if r.Verdict == scenarios.Breaks && c.challenge == 0 {
 			at += ", breaks: " + r.Invariant
@@ -229,16 +221,12 @@ func flawOf(r scenarios.Result) lock.Flaw {
 
 // print prints the results for a person.
 func (c *checking) print(took time.Duration) {
-	all := scenarios.Report(c.results).Failures()
-	shown := all
-	if c.only == nil {
-		shown = scenarios.Report(c.results).Brief(scenarios.Wholly)
+	whole := scenarios.Wholly
+	if c.only != nil {
+		whole = len(c.only)
 	}
-	if shown != "" {
-		fmt.Fprintf(c.out, "\n%s\n%s", history.Legend, protocol.InWords(shown))
-	}
-	if shown != all {
-		fmt.Fprintf(c.out, "\nOnly the first %d are whole: -run '^NAME$' shows all of another one.\n", scenarios.Wholly)
+	if failures := scenarios.Report(c.results).Brief(whole); failures != "" {
+		fmt.Fprintf(c.out, "\n%s\n%s", history.Legend, protocol.InWords(failures))
 	}
 	fmt.Fprintf(c.out, "\n%-25s %-22s %s\n", "scenario", "invariant", "verdict")
 	for _, r := range c.results {
@@ -254,10 +242,7 @@ func (c *checking) print(took time.Duration) {
 		fmt.Fprintln(c.out, strings.Join(terminal.Wrap(line, 79, 2), "\n"))
 	}
 	if g := c.grade(); g != nil {
-		fmt.Fprintf(c.out, "\n%s\n", g)
-		if first := g.First(); first != "" {
-			fmt.Fprintf(c.out, "Begin with %s: -run '^%[1]s$' shows all of it.\n", first)
-		}
+		fmt.Fprintf(c.out, "\n%s\nFor all that happens in a scenario, add its name: -run '^NAME$'.\n", g)
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -59,13 +58,10 @@ func main() {
 
 // asked is what the arguments ask for. Its error says what would be right.
 func asked(args []string, out io.Writer) ([]testing.InternalTest, error) {
-	examples := map[string]string{"why": "why gold", "more": "more gold", "standard": "standard",
-		"replay": "replay gold 'once: A> E A<'"}
-	command := cmp.Or(strings.Join(args[:min(1, len(args))], ""), "why")
-	if words := map[string]int{"why": 2, "more": 2, "replay": 3, "standard": 1}; words[command] == 0 {
-		return nil, terminal.Unknown("command", command, slices.Sorted(maps.Keys(words)))
-	} else if len(args) != words[command] {
-		return nil, fmt.Errorf("say what to explore, for example: %s", examples[command])
+	words := map[string]int{"why": 2, "more": 2, "replay": 3, "standard": 1}
+	if len(args) == 0 || len(args) != words[args[0]] {
+		return nil, fmt.Errorf("%q: say what to explore, such as: why gold; replay gold 'once: A> E A<'",
+			strings.Join(args, " "))
 	}
 	if args[0] == "standard" {
 		return ofEachRung(out), nil
@@ -109,7 +105,7 @@ func inVirtualTime(tests []testing.InternalTest, far *progress) {
 
 var logged = regexp.MustCompile(`^ +\w+\.go:\d+: (.*)`)
 
-// progress is the line that says how far the search is. It's gone when something is printed.
+// progress is the line that says how far the search is, until something is printed.
 type progress struct {
 	out, log io.Writer
 	mu       sync.Mutex
@@ -126,20 +122,21 @@ func (p *progress) Write(text []byte) (int, error) {
 // tell copies what tests log, without the lines of the code that logs it.
 func (p *progress) tell(tests io.Reader) {
 	defer p.Write(nil)
-	lines := bufio.NewScanner(tests)
-	for lines.Scan() {
-		line := logged.FindStringSubmatch(lines.Text())
-		if line == nil {
-			continue
+	for lines := bufio.NewScanner(tests); lines.Scan(); {
+		if line := logged.FindStringSubmatch(lines.Text()); line != nil {
+			p.Write(nil)
+			p.says("explorer: "+line[1], strings.Contains(line[1], " so far, "))
 		}
-		p.mu.Lock()
-		p.stop()
-		if strings.Contains(line[1], " so far, ") {
-			terminal.Step(p.log, "explorer: "+line[1])
-			p.stop = terminal.Progress(p.log, func() string { return line[1] })
-		} else {
-			terminal.Say(p.log, "explorer: %s", line[1])
-		}
-		p.mu.Unlock()
 	}
+}
+
+func (p *progress) says(line string, far bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !far {
+		terminal.Say(p.log, "%s", line)
+		return
+	}
+	terminal.Step(p.log, line)
+	p.stop = terminal.Progress(p.log, func() string { return line })
 }
