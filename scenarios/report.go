@@ -164,15 +164,6 @@ func without[T comparable](list, others []T) []T {
 	})
 }
 
-// declaration is how to declare what is broken, and isn't declared.
-func declaration(broken, declared []Flaw) string {
-	text := "broken, but not declared; to declare it, put these lines into\nscenarios.Known(...):"
-	for _, f := range without(broken, declared) {
-		text += fmt.Sprintf("\n\t%q,", f.Scenario+": "+f.Invariant)
-	}
-	return text
-}
-
 // declines says how a lock declines the features that a scenario has asked for.
 func declines(features []Feature) string {
 	names := map[Feature]string{Reentry: "Reentry", Renewal: "Renewal",

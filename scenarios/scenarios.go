@@ -23,6 +23,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -79,16 +80,22 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 			" has died; declare with scenarios.Keeps what stays on purpose: %s",
 			strings.Join(left, ", "))
 	}
-	if broken := report.with(Breaks); whole && !s.red && s.only == nil &&
-		len(without(broken, s.flaws)) > 0 {
-		t.Log(declaration(broken, s.flaws))
-	}
 	grade := report.Grade().String()
-	if whole && !s.red && s.only == nil && !s.runAgain(t, build, report) {
-		grade += "\nIn the second pass it breaks more, which this doesn't count."
-	}
-	if whole && !s.red && s.only == nil && !s.runWorlds(t, build, report.with(Breaks)) {
-		grade += "\nIn a random world it breaks more, which this doesn't count."
+	if whole && !s.red && s.only == nil {
+		broken := report.with(Breaks)
+		lines := "broken, but not declared; to declare it, put these lines into\nscenarios.Known(...):"
+		for _, f := range without(broken, s.flaws) {
+			lines += fmt.Sprintf("\n\t%q,", f.Scenario+": "+f.Invariant)
+		}
+		if strings.Contains(lines, "\t") {
+			t.Log(lines)
+		}
+		if !s.runAgain(t, build, report) {
+			grade += "\nIn the second pass it breaks more, which this doesn't count."
+		}
+		if !s.runWorlds(t, build, broken) {
+			grade += "\nIn a random world it breaks more, which this doesn't count."
+		}
 	}
 	if next := report.Grade().Next; t.Failed() && len(next) > 0 && len(next[0].Missing) > 0 {
 		grade += "\nBegin with the first:\n  " + s.command(scenariosOf(next[0].Missing)[0])

@@ -84,14 +84,11 @@ func (c *checking) check(t *testing.T) int {
 		fmt.Fprintf(c.log, "%s: %s, offers %s\n", p.Name(), c.lockName,
 			cmp.Or(strings.Join(p.Features(), ", "), "no features"))
 	}
-	began := c.progress(fmt.Sprintf("0 of %d", len(c.all())))
+	began := c.progress(fmt.Sprintf("0 of %d", len(c.only)))
 	options := append(scenarios.Offered(p), scenarios.OnServersOf(
 		servers.Limited(pool, c.atOnce)),
 		scenarios.Flaws(c.declared...), scenarios.Sometimes(c.chance...),
-		scenarios.Each(c.hear))
-	if c.only != nil {
-		options = append(options, scenarios.Only(c.only...))
-	}
+		scenarios.Each(c.hear), scenarios.Only(c.only...))
 	done := make(chan struct{})
 	go func() { // joined below
 		defer close(done)
@@ -123,16 +120,6 @@ func (c *checking) unusable(err error) int {
 	return terminal.Usage
 }
 
-// all are the scenarios to be run, which begin in this order.
-func (c *checking) all() (names []string) {
-	for _, s := range scenarios.Catalogue {
-		if c.only == nil || slices.Contains(c.only, s.Name) {
-			names = append(names, s.Name)
-		}
-	}
-	return names
-}
-
 // progress shows how far the check is, and how long that has taken.
 func (c *checking) progress(at string) (began time.Time) {
 	began = time.Now()
@@ -146,8 +133,8 @@ func (c *checking) progress(at string) (began time.Time) {
 // hear notes what a scenario has brought.
 func (c *checking) hear(scenario string, results []scenarios.Result, err error) {
 	c.heard = append(c.heard, scenario)
-	left := slices.DeleteFunc(c.all(), func(name string) bool { return slices.Contains(c.heard, name) })
-	at := fmt.Sprintf("%d of %d", len(c.heard), len(c.heard)+len(left))
+	left := slices.DeleteFunc(slices.Clone(c.only), func(name string) bool { return slices.Contains(c.heard, name) })
+	at := fmt.Sprintf("%d of %d", len(c.heard), len(c.only))
 	c.at.Store(at + ", waiting for " + append(left, "programs to end")[0])
 	at += ": " + scenario
 	for _, r := range results {
@@ -170,7 +157,7 @@ func (c *checking) hear(scenario string, results []scenarios.Result, err error) 
 // returns the exit status.
 func (c *checking) report(took time.Duration) int {
 	order := map[string]int{}
-	for i, name := range c.all() {
+	for i, name := range c.only {
 		order[name] = i
 		if !slices.Contains(c.heard, name) {
 			c.failed = append(c.failed, name+": it was not run to its end")
@@ -221,9 +208,9 @@ func flawOf(r scenarios.Result) lock.Flaw {
 
 // print prints the results for a person.
 func (c *checking) print(took time.Duration) {
-	whole := scenarios.Wholly
-	if c.only != nil {
-		whole = len(c.only)
+	whole := len(c.only)
+	if c.grade() != nil {
+		whole = scenarios.Wholly
 	}
 	if failures := scenarios.Report(c.results).Brief(whole); failures != "" {
 		fmt.Fprintf(c.out, "\n%s\n%s", history.Legend, protocol.InWords(failures))
@@ -234,7 +221,7 @@ func (c *checking) print(took time.Duration) {
 			strings.Replace(c.verdict(r), ": ", ":\n  ", 1))
 	}
 	lines := []string{fmt.Sprintf("%s; %v", c.summary(), took.Round(time.Second))}
-	if c.only == nil {
+	if c.grade() != nil {
 		lines = append(lines, "random worlds aren't played: a program has no virtual time, see docs/swarm.md")
 	}
 	fmt.Fprintln(c.out)

@@ -80,7 +80,7 @@ func parse(args []string, out io.Writer) (o orders, err error) {
 			return o, fmt.Errorf("-html: %w", err)
 		}
 	}
-	if o.run != "" {
+	if o.only == nil {
 		which, err := regexp.Compile(o.run)
 		if err != nil {
 			return o, fmt.Errorf("-run %q: %w", o.run, err)

@@ -148,8 +148,7 @@ func read(schedule string) (program Program, attempts int, actions []action, err
 		}
 	}
 	if !slices.Contains(Programs, program) {
-		return "", 0, nil, fmt.Errorf("there is no program %q, the programs are %s", program,
-			strings.Trim(fmt.Sprint(Programs), "[]"))
+		return "", 0, nil, fmt.Errorf("there is no program %q, the programs are %s", program, Programs)
 	}
 	words := strings.Fields(schedule)
 	if len(words) == 0 {

@@ -20,7 +20,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/lockladder/lockladder/internal/ladder"
@@ -47,13 +46,12 @@ func main() {
 		fmt.Print(usage)
 		return
 	}
-	far := &progress{out: terminal.Colored(os.Stdout), log: os.Stderr, stop: func() {}}
-	tests, err := asked(os.Args[1:], far)
+	tests, err := asked(os.Args[1:], terminal.Colored(os.Stdout))
 	if err != nil {
 		terminal.Say(os.Stderr, "explorer: %v (-help lists the commands)", err)
 		os.Exit(terminal.Usage)
 	}
-	inVirtualTime(tests, far)
+	inVirtualTime(tests, os.Stderr)
 }
 
 // asked is what the arguments ask for. Its error says what would be right.
@@ -81,20 +79,20 @@ func asked(args []string, out io.Writer) ([]testing.InternalTest, error) {
 
 // inVirtualTime runs tests, and ends the process: Go offers virtual time to nothing else.
 // Nobody asked for tests, so only what they log is told.
-func inVirtualTime(tests []testing.InternalTest, far *progress) {
+func inVirtualTime(tests []testing.InternalTest, told io.Writer) {
 	testing.Init()
 	flag.CommandLine.Parse([]string{"-test.v", "-test.timeout=0"})
 	locktest.CollectLess()
 	read, write, err := os.Pipe()
 	if err != nil {
-		fmt.Fprintln(far.log, err)
+		fmt.Fprintln(told, err)
 		os.Exit(1)
 	}
 	os.Stdout = write
 	joined := make(chan struct{})
 	go func() {
 		defer close(joined)
-		far.tell(read)
+		tell(read, told)
 	}()
 	last := testing.InternalTest{Name: "last", F: func(*testing.T) {
 		write.Close() // the end of the tests is nobody's business
@@ -105,38 +103,14 @@ func inVirtualTime(tests []testing.InternalTest, far *progress) {
 
 var logged = regexp.MustCompile(`^ +\w+\.go:\d+: (.*)`)
 
-// progress is the line that says how far the search is, until something is printed.
-type progress struct {
-	out, log io.Writer
-	mu       sync.Mutex
-	stop     func()
-}
-
-func (p *progress) Write(text []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.stop()
-	return p.out.Write(text)
-}
-
 // tell copies what tests log, without the lines of the code that logs it.
-func (p *progress) tell(tests io.Reader) {
-	defer p.Write(nil)
-	for lines := bufio.NewScanner(tests); lines.Scan(); {
-		if line := logged.FindStringSubmatch(lines.Text()); line != nil {
-			p.Write(nil)
-			p.says("explorer: "+line[1], strings.Contains(line[1], " so far, "))
+func tell(tests io.Reader, told io.Writer) {
+	lines := bufio.NewScanner(tests)
+	for lines.Scan() {
+		if line := logged.FindStringSubmatch(lines.Text()); line != nil && strings.Contains(line[1], " so far, ") {
+			terminal.Step(told, "explorer: "+line[1]) // a terminal has the line of walks
+		} else if line != nil {
+			terminal.Say(told, "explorer: %s", line[1])
 		}
 	}
-}
-
-func (p *progress) says(line string, far bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !far {
-		terminal.Say(p.log, "%s", line)
-		return
-	}
-	terminal.Step(p.log, line)
-	p.stop = terminal.Progress(p.log, func() string { return line })
 }

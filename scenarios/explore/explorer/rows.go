@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
@@ -142,14 +144,22 @@ func ofEachRung(out io.Writer) (all []testing.InternalTest) {
 	began := time.Now()
 	for i, rung := range ladder.Rungs {
 		all = append(all, testing.InternalTest{Name: rung.Name, F: func(t *testing.T) {
-			report := explore.Run(t, rung.Build, standardBounds(rung))
-			fmt.Fprintf(out, "%s: %s", rung.Name, report)
+			fmt.Fprintf(out, "%s: %s", rung.Name, walks(t, rung, standardBounds(rung)))
 			if i == len(ladder.Rungs)-1 {
 				fmt.Fprintf(out, "%d rungs in %v\n", i+1, time.Since(began))
 			}
 		}})
 	}
 	return all
+}
+
+// walks explores a lock within bounds, and says meanwhile in a terminal for how long.
+func walks(t *testing.T, rung ladder.Rung, b explore.Bounds) explore.Report {
+	began := time.Now()
+	defer terminal.Progress(os.Stderr, func() string {
+		return fmt.Sprintf("%s: every schedule is tried, %v", rung.Name, time.Since(began).Round(time.Second))
+	})()
+	return explore.Run(t, rung.Build, b)
 }
 
 // legend explains a schedule and its timeline.
@@ -168,7 +178,7 @@ func why(t *testing.T, rung ladder.Rung, rows []row, out io.Writer) {
 		if row.rung.Name != rung.Name || row.family == "timers" {
 			continue
 		}
-		report := explore.Run(t, rung.Build, row.bounds)
+		report := walks(t, rung, row.bounds)
 		walk := report.Walks[0]
 		fmt.Fprintf(out, "  the program %s, %s:\n    %v schedules in %d states\n",
 			walk.Program, report.Bounds, walk.Schedules(), walk.States)
