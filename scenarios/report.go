@@ -103,8 +103,8 @@ func (s *settings) judge(t *testing.T, results []Result) {
 		t.Errorf("a flaw that is not declared:\n%s\n%s%s", broken.Failures(), broken.places(),
 			declines(broken[0].Asked))
 	case len(broken) > 0:
-		t.Errorf("%s%sAll of it: %s", broken.Brief(0), strings.ReplaceAll(broken.places()+
-			declines(broken[0].Asked), "\n\n", "\n"), s.command(broken[0].Scenario))
+		t.Errorf("%s%sAll of it: "+alone, broken.Brief(0), strings.ReplaceAll(broken.places()+
+			declines(broken[0].Asked), "\n\n", "\n"), s.lock, broken[0].Scenario)
 	}
 	if len(known) > 0 {
 		t.Logf("a known flaw, as declared:\n%s", known.Failures())
@@ -121,10 +121,8 @@ func (s *settings) whole() bool {
 		strings.Contains(flag.Lookup("test.run").Value.String(), "/")
 }
 
-// command runs one scenario and shows all of it.
-func (s *settings) command(scenario string) string {
-	return fmt.Sprintf("go test -v -run '%s/^%s$'", s.lock, scenario)
-}
+// alone runs one scenario of a test and shows all of it.
+const alone = "go test -v -run '%s/^%s$'"
 
 // places are the lines of the lock's code that were under way when something broke.
 func (r Report) places() string {

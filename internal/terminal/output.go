@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -41,11 +40,10 @@ func Step(w io.Writer, text string) {
 	}
 }
 
-// Say prints a message: on one line, or where that is too long for a terminal, each thought of it
-// on lines of its own.
+// Say prints a message: on one line, or in a terminal each thought of it on lines of its own.
 func Say(w io.Writer, format string, args ...any) {
 	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
-	if _, is := descriptor(w); is && utf8.RuneCountInString(text) > 79 {
+	if _, is := descriptor(w); is {
 		var lines []string
 		for thought := range strings.SplitSeq(text, "; ") {
 			lines = append(lines, Wrap(thought, 77, 0)...)
