@@ -63,7 +63,7 @@ func (r *Red) Options(t *testing.T, flaws []lock.Flaw) []scenarios.Option {
 			strings.Join(broken(flaws), "\n"))
 	}
 	if _, err := scenarios.Find(r.name); err != nil {
-		t.Fatalf("\n-red: %s\nThis lock breaks\n%s", strings.Join(terminal.Wrap(err.Error(), terminal.Columns, 2), "\n"),
+		t.Fatalf("\n%s\nThis lock breaks\n%s", strings.Join(terminal.Wrap("-red: "+err.Error(), terminal.Columns, 2), "\n"),
 			strings.Join(broken(flaws), "\n"))
 	}
 	return []scenarios.Option{scenarios.Red(true), scenarios.Only(r.name)}

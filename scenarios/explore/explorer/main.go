@@ -58,7 +58,7 @@ func main() {
 func asked(args []string, out io.Writer) ([]testing.InternalTest, error) {
 	words := map[string]int{"why": 2, "more": 2, "replay": 3, "standard": 1}
 	if len(args) == 0 || len(args) != words[args[0]] {
-		return nil, fmt.Errorf("%q: say what to explore, such as: why gold; replay gold 'once: A> E A<'",
+		return nil, fmt.Errorf("%q: say what to explore, such as: why gold; or: replay gold 'once: A> E A<'",
 			strings.Join(args, " "))
 	}
 	if args[0] == "standard" {
