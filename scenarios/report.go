@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"flag"
 	"fmt"
 	"regexp"
 	"slices"
@@ -114,11 +113,9 @@ func (s *settings) judge(t *testing.T, results []Result) {
 // Wholly is how many scenarios that break are shown whole where many do.
 const Wholly = 2
 
-// whole says whether a scenario that breaks is shown whole, and not only what breaks: so are the
-// first ones, and all with -v or where scenarios are named.
+// whole says whether a scenario that breaks is shown whole: the first ones are, and all with -v.
 func (s *settings) whole() bool {
-	return testing.Verbose() || s.only != nil || s.shown.Add(1) <= Wholly ||
-		strings.Contains(flag.Lookup("test.run").Value.String(), "/")
+	return testing.Verbose() || s.only != nil || s.shown.Add(1) <= Wholly
 }
 
 // alone runs one scenario of a test and shows all of it.
@@ -191,8 +188,7 @@ func (r Report) Brief(whole int) string {
 		}
 		text := broken[:n].failure()
 		if len(texts) >= whole {
-			title, _, _ := strings.Cut(text, "\n")
-			text = title + "\n" + strings.Join(marked.FindAllString(text, -1), "")
+			text = strings.Join(marked.FindAllString(text, -1), "")
 		}
 		texts = append(texts, text)
 		broken = broken[n:]
@@ -200,8 +196,8 @@ func (r Report) Brief(whole int) string {
 	return strings.Join(texts, "\n")
 }
 
-// marked are lines of a timeline with the marks of what breaks there.
-var marked = regexp.MustCompile(`(?m)^ *\d+\.\d{3}  .*\n( {10,}.*\n)*( {9}\^\^\^.*\n( {13}.*\n)*)+`)
+// marked are the headline, and lines of a timeline with the marks of what breaks there.
+var marked = regexp.MustCompile(`(?m)\A.*\n|^ *\d+\.\d{3}  .*\n( {10,}.*\n)*( {9}\^\^\^.*\n( {13}.*\n)*)+`)
 
 // failure is that of one scenario's broken invariants. Those that broke in one world share
 // its timeline.
