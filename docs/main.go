@@ -42,7 +42,7 @@ func main() {
 			fmt.Fprintln(os.Stderr, "docs: interrupted, not all is done")
 			os.Exit(terminal.Interrupted)
 		}
-		fmt.Fprintf(os.Stderr, "docs: %v\n", err)
+		terminal.Say(os.Stderr, "docs: %v", err)
 		os.Exit(terminal.Failed)
 	}
 	context.AfterFunc(ctx, func() {

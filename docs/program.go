@@ -21,6 +21,7 @@ import (
 	"github.com/lockladder/lockladder/internal/servers/process"
 	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/generated"
+	"github.com/lockladder/lockladder/internal/terminal"
 )
 
 // program is the laboratory for a browser: the module at root, compiled by the go tool
@@ -76,7 +77,7 @@ func (p *program) prepare(out io.Writer) {
 	switch {
 	case p.life.Err() != nil:
 	case err != nil:
-		fmt.Fprintf(out, "The laboratory can't be used: %v\n", err)
+		terminal.Say(out, "The laboratory can't be used: %v", err)
 	default:
 		fmt.Fprintf(out, "The laboratory is compiled, after %v.\n", time.Since(began).Round(time.Second))
 	}

@@ -142,7 +142,7 @@ func serve(t *testing.T, ctx context.Context, address string, opened *recording.
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return fmt.Errorf("serve on %s: %w (-addr 127.0.0.1:0 takes a free port)", address, err)
+		return fmt.Errorf("-addr %s: %w (-addr 127.0.0.1:0 takes a free port)", address, errors.Unwrap(err))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	shown, laboratory := openSite(t, ctx, root)

@@ -74,7 +74,7 @@ func (s settings) pass(t *testing.T, build Build, p pass) {
 			return r.Verdict != Breaks || s.expects(r.Scenario, r.Invariant)
 		})
 		if len(news) > 0 {
-			t.Errorf("a flaw that is not declared, in the second pass, %s:\n%s\n%s", p.says,
+			t.Errorf("a flaw that is not declared, in the second pass,\n%s:\n%s\n%s", p.says,
 				news.Failures(), news.places())
 		}
 	}

@@ -26,6 +26,9 @@ func (s *S) apart(from *actor, name, key string) (*actor, error) {
 
 // call is how a timeline calls a method of the actor's lock.
 func (p *part) call(method string) string {
+	if p.owner != p.Name {
+		method = p.owner + "'s " + method
+	}
 	if p.other == "" {
 		return method
 	}

@@ -59,6 +59,7 @@ type settings struct {
 	keeps func(key string) []string
 	each  func(scenario string, results []Result, err error)
 	ran   *atomic.Int32 // the scenarios that have ended
+	shown *atomic.Int32 // those of them that break what isn't declared
 	lock  string        // the name of the test that runs it
 	dir   string        // where runs are recorded; "": nowhere
 	left  *[]string     // what no expiry removes, and after which scenario
@@ -154,7 +155,7 @@ func Only(names ...string) Option {
 // configure makes settings of the options, and refuses those that no run could meet.
 func configure(build Build, opts []Option) (*settings, error) {
 	s := &settings{nodes: 1, scripts: node.NewScripts(), known: &known{}, change: &Change{},
-		ran:     new(atomic.Int32),
+		ran: new(atomic.Int32), shown: new(atomic.Int32),
 		keys:    func(name string) []string { return []string{name} },
 		keeps:   func(string) []string { return nil },
 		readers: func(string) string { return "" }}

@@ -124,9 +124,9 @@ var _ = in(Ownership, "unlock_not_held", Scenario{
 func (a *actor) mustBeDenied(why string) {
 	switch err := a.release(); {
 	case err == nil:
-		a.report(FalseSuccess, "%s's Unlock returns no error, although %s", a.Name, why)
+		a.report(FalseSuccess, "%s's Unlock returns no error, but must return ErrNotHeld: %s", a.Name, why)
 	case !errors.Is(err, lock.ErrNotHeld):
-		a.run.Fail("%s's Unlock returns neither nil nor lock.ErrNotHeld: %v", a.Name, err)
+		a.run.Fail("%s's Unlock returns neither nil nor scenarios.ErrNotHeld: %v", a.Name, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -97,14 +98,28 @@ func (s *settings) judge(t *testing.T, results []Result) {
 	switch {
 	case len(broken) > 0 && s.red:
 		t.Error(broken.Failures())
-	case len(broken) > 0:
+	case len(broken) > 0 && s.whole():
 		t.Errorf("a flaw that is not declared:\n%s\n%s%s", broken.Failures(), broken.places(),
 			declines(broken[0].Asked))
+	case len(broken) > 0:
+		t.Errorf("%s%sAll of it: "+alone, broken.Brief(0), strings.ReplaceAll(broken.places()+
+			declines(broken[0].Asked), "\n\n", "\n"), s.lock, broken[0].Scenario)
 	}
 	if len(known) > 0 {
 		t.Logf("a known flaw, as declared:\n%s", known.Failures())
 	}
 }
+
+// Wholly is how many scenarios that break are shown whole where many do.
+const Wholly = 2
+
+// whole says whether a scenario that breaks is shown whole: the first ones are, and all with -v.
+func (s *settings) whole() bool {
+	return testing.Verbose() || s.only != nil || s.shown.Add(1) <= Wholly
+}
+
+// alone runs one scenario of a test and shows all of it.
+const alone = "go test -v -run '%s/^%s$'"
 
 // places are the lines of the lock's code that were under way when something broke.
 func (r Report) places() string {
@@ -115,8 +130,8 @@ func (r Report) places() string {
 			if e.Client != result.Sequence[result.BrokenAt].Client || e.Line == "" {
 				continue
 			}
-			line := fmt.Sprintf("%s: look at %s, at %s s: %s.\n", result.Invariant,
-				e.Line, history.Seconds(e.At), e.Text)
+			line := fmt.Sprintf("%s: look at %s, at %s s.\n", result.Invariant, e.Line,
+				history.Seconds(e.At))
 			if !slices.Contains(lines, line) {
 				lines = append(lines, line)
 			}
@@ -144,23 +159,6 @@ func without[T comparable](list, others []T) []T {
 	})
 }
 
-// declaration is how a lock differs from what was declared.
-func declaration(broken, declared []Flaw) string {
-	var lines []string
-	list := func(title string, flaws []Flaw) {
-		if len(flaws) > 0 {
-			lines = append(lines, title)
-		}
-		for _, f := range flaws {
-			lines = append(lines, fmt.Sprintf("\t%q,", f.Scenario+": "+f.Invariant))
-		}
-	}
-	list("broken, but not declared; to declare it, put these lines into\n"+
-		"scenarios.Known(...):", without(broken, declared))
-	list("declared, but not broken:", without(declared, broken))
-	return strings.Join(lines, "\n")
-}
-
 // declines says how a lock declines the features that a scenario has asked for.
 func declines(features []Feature) string {
 	names := map[Feature]string{Reentry: "Reentry", Renewal: "Renewal",
@@ -175,7 +173,10 @@ func declines(features []Feature) string {
 
 // Failures are what a test prints of the scenarios that break, in lines of 68 columns: what
 // happens in each, and its timeline up to the last break, with every break marked.
-func (r Report) Failures() string {
+func (r Report) Failures() string { return r.Brief(len(r)) }
+
+// Brief is Failures where there are many: of all scenarios but the first it has only what breaks.
+func (r Report) Brief(whole int) string {
 	broken := slices.DeleteFunc(slices.Clone(r), func(r Result) bool {
 		return r.Verdict != Breaks
 	})
@@ -185,11 +186,18 @@ func (r Report) Failures() string {
 		for n < len(broken) && broken[n].Scenario == broken[0].Scenario {
 			n++
 		}
-		texts = append(texts, broken[:n].failure())
+		text := broken[:n].failure()
+		if len(texts) >= whole {
+			text = strings.Join(marked.FindAllString(text, -1), "")
+		}
+		texts = append(texts, text)
 		broken = broken[n:]
 	}
 	return strings.Join(texts, "\n")
 }
+
+// marked are the headline, and lines of a timeline with the marks of what breaks there.
+var marked = regexp.MustCompile(`(?m)\A.*\n|^ *\d+\.\d{3}  .*\n( {10,}.*\n)*( {9}\^\^\^.*\n( {13}.*\n)*)+`)
 
 // failure is that of one scenario's broken invariants. Those that broke in one world share
 // its timeline.

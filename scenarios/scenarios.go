@@ -23,11 +23,11 @@
 package scenarios
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -80,24 +80,25 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 			" has died; declare with scenarios.Keeps what stays on purpose: %s",
 			strings.Join(left, ", "))
 	}
-	var idle []string // the lock's behavior there was not seen
-	for _, f := range report.with(DoesNotArise) {
-		idle = append(idle, f.Scenario+" ("+f.Invariant+")")
-	}
-	if len(idle) > 0 && !s.red {
-		t.Log(strings.Join(terminal.Wrap("did not arise for this lock: "+
-			strings.Join(idle, ", "), terminal.Columns, 2), "\n"))
-	}
-	if broken := report.with(Breaks); whole && !s.red && s.only == nil &&
-		len(without(broken, s.flaws))+len(without(s.flaws, broken)) > 0 {
-		t.Log(declaration(broken, s.flaws))
-	}
 	grade := report.Grade().String()
-	if whole && !s.red && s.only == nil && !s.runAgain(t, build, report) {
-		grade += "\nIn the second pass it breaks more, which this doesn't count."
+	if whole && !s.red && s.only == nil {
+		broken := report.with(Breaks)
+		lines := "broken, but not declared; to declare it, put these lines into\nscenarios.Known(...):"
+		for _, f := range without(broken, s.flaws) {
+			lines += fmt.Sprintf("\n\t%q,", f.Scenario+": "+f.Invariant)
+		}
+		if strings.Contains(lines, "\t") {
+			t.Log(lines)
+		}
+		if !s.runAgain(t, build, report) {
+			grade += "\nIn the second pass it breaks more, which this doesn't count."
+		}
+		if !s.runWorlds(t, build, broken) {
+			grade += "\nIn a random world it breaks more, which this doesn't count."
+		}
 	}
-	if whole && !s.red && s.only == nil && !s.runWorlds(t, build, report.with(Breaks)) {
-		grade += "\nIn a random world it breaks more, which this doesn't count."
+	if next := report.Grade().Next; t.Failed() && len(next) > 0 && len(next[0].Missing) > 0 {
+		grade += fmt.Sprintf("\nBegin with the first:\n  "+alone, s.lock, scenariosOf(next[0].Missing)[0])
 	}
 	if s.ranAll() {
 		t.Logf("\n%s", grade)

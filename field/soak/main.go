@@ -44,7 +44,7 @@ func command(ctx context.Context, args []string, out, log io.Writer) int {
 		return terminal.Refused(log, "soak", err)
 	}
 	if err := servers.Installed(); err != nil {
-		fmt.Fprintln(log, "soak:", err)
+		terminal.Say(log, "soak: %v", err)
 		return failed
 	}
 	worst := held
@@ -113,7 +113,7 @@ func worse(a, b int) int {
 // judgeAgain judges runs that were kept.
 func judgeAgain(dirs []string, out, log io.Writer) int {
 	if len(dirs) == 0 || strings.HasPrefix(dirs[0], "-") {
-		fmt.Fprintln(log, "soak: judge wants the directory of a run, as a soak"+
+		terminal.Say(log, "soak: judge wants the directory of a run, as a soak"+
 			" prints it (example: soak judge /tmp/soak-reentrant-1)")
 		return terminal.Usage
 	}
@@ -121,7 +121,7 @@ func judgeAgain(dirs []string, out, log io.Writer) int {
 	for _, dir := range dirs {
 		verdict, err := judgeDir(dir)
 		if err != nil {
-			fmt.Fprintln(log, "soak:", err)
+			terminal.Say(log, "soak: %v", err)
 			return terminal.Usage
 		}
 		verdict.Write(out)

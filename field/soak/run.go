@@ -72,8 +72,11 @@ func (w *world) soak(ctx context.Context) error {
 		Faults: w.config.Faults, Write: w.write}
 	begun := time.Now()
 	defer terminal.Progress(w.config.Progress, func() string {
-		return fmt.Sprintf("%s: %v of %v, %d sections, %d faults", w.config.Rung,
-			min(time.Since(begun), w.config.For).Round(time.Second), w.config.For, w.storage.Writes(), n.Count())
+		if disturbed.Err() != nil {
+			return w.config.Rung + ": the faults are over, calls end and keys expire"
+		}
+		return fmt.Sprintf("%s: %v of %v, writes: %d, faults: %d", w.config.Rung,
+			time.Since(begun).Round(time.Second), w.config.For, w.storage.Writes(), n.Count())
 	})()
 	watches.Go(func() { w.watch(disturbed, cancel) })
 	if err := n.Run(disturbed); err != nil {

@@ -41,8 +41,8 @@ func (v verdict) Write(w io.Writer) {
 		faults = append(faults, fmt.Sprintf("%s %d", name, v.Faults[name]))
 		total += v.Faults[name]
 	}
-	fmt.Fprintf(w, "  %s\n", strings.Join(terminal.Wrap(fmt.Sprintf("%d faults: %s", total,
-		strings.Join(faults, ", ")), 77, 2), "\n  "))
+	fmt.Fprintf(w, "  %s\n", strings.Join(terminal.Wrap(strings.TrimSuffix(fmt.Sprintf(
+		"faults: %d (%s)", total, strings.Join(faults, ", ")), " ()"), 77, 2), "\n  "))
 	if v.Overlaps+v.Stale > 0 {
 		fmt.Fprintf(w, "  explained by stops: two holders %d times, %d stale"+
 			" writes (docs/7-fenced.md)\n", v.Overlaps, v.Stale)

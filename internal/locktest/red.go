@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -58,11 +59,11 @@ func (r *Red) Options(t *testing.T, flaws []lock.Flaw) []scenarios.Option {
 		if flag.NArg() > 0 {
 			t.Fatalf("-red %s: write -red=%[1]s, with an equals sign", flag.Arg(0))
 		}
-		t.Fatalf("-red: which scenario? Write -red=all, or -red=NAME. This lock breaks"+
-			"\n%s", strings.Join(broken(flaws), "\n"))
+		t.Fatalf("\n-red: which scenario? Write -red=all, or -red=NAME. This lock breaks\n%s",
+			strings.Join(broken(flaws), "\n"))
 	}
 	if _, err := scenarios.Find(r.name); err != nil {
-		t.Fatalf("-red: %s\nThis lock breaks\n%s", strings.Replace(err.Error(), "; ", ";\n", 1),
+		t.Fatalf("\n%s\nThis lock breaks\n%s", strings.Join(terminal.Wrap("-red: "+err.Error(), terminal.Columns, 2), "\n"),
 			strings.Join(broken(flaws), "\n"))
 	}
 	return []scenarios.Option{scenarios.Red(true), scenarios.Only(r.name)}

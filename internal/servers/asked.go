@@ -55,7 +55,7 @@ func parse(address string) (*redis.Options, error) {
 		!strings.Contains(address, "@") {
 		return &redis.Options{Addr: address}, nil
 	}
-	return nil, errors.New("-redis is neither host:port nor" +
+	return nil, errors.New("-redis is neither auto nor host:port nor" +
 		" redis://user:password@host:port")
 }
 

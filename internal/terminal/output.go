@@ -40,6 +40,19 @@ func Step(w io.Writer, text string) {
 	}
 }
 
+// Say prints a message: on one line, or in a terminal each thought of it on lines of its own.
+func Say(w io.Writer, format string, args ...any) {
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
+	if _, is := descriptor(w); is {
+		var lines []string
+		for thought := range strings.SplitSeq(text, "; ") {
+			lines = append(lines, Wrap(thought, 77, 0)...)
+		}
+		text = strings.Join(lines, "\n  ")
+	}
+	fmt.Fprintln(w, text)
+}
+
 // Progress keeps a line up to date, if w is a terminal, until stop, which returns when it is gone
 // and may be called again. What doesn't fit into 79 columns is cut.
 func Progress(w io.Writer, now func() string) (stop func()) {

@@ -43,7 +43,7 @@ func Refused(log io.Writer, command string, err error) (status int) {
 	if errors.Is(err, flag.ErrHelp) {
 		return OK
 	}
-	fmt.Fprintf(log, "%s: %s (-help lists the flags)\n", command, strings.ReplaceAll(err.Error(), "\n", "; "))
+	Say(log, "%s: %v (-help lists the flags)", command, err)
 	return Usage
 }
 
@@ -133,7 +133,7 @@ func Keys(text string) string { return ours.ReplaceAllString(text, "") }
 func Unknown(thing, name string, all []string) error {
 	if near := near(name, all); len(near) > 0 {
 		return fmt.Errorf("there is no %s %q, did you mean %s?", thing, name, strings.Join(near, ", "))
-	} else if len(all) <= 20 {
+	} else if len(all) <= 25 {
 		return fmt.Errorf("there is no %s %q, the %ss are %s", thing, name, thing, strings.Join(all, ", "))
 	}
 	return fmt.Errorf("there is no %s %q", thing, name)

@@ -84,14 +84,11 @@ func (c *checking) check(t *testing.T) int {
 		fmt.Fprintf(c.log, "%s: %s, offers %s\n", p.Name(), c.lockName,
 			cmp.Or(strings.Join(p.Features(), ", "), "no features"))
 	}
-	began := c.progress(fmt.Sprintf("0 of %d", c.all()))
+	began := c.progress(fmt.Sprintf("0 of %d", len(c.only)))
 	options := append(scenarios.Offered(p), scenarios.OnServersOf(
 		servers.Limited(pool, c.atOnce)),
 		scenarios.Flaws(c.declared...), scenarios.Sometimes(c.chance...),
-		scenarios.Each(c.hear))
-	if c.only != nil {
-		options = append(options, scenarios.Only(c.only...))
-	}
+		scenarios.Each(c.hear), scenarios.Only(c.only...))
 	done := make(chan struct{})
 	go func() { // joined below
 		defer close(done)
@@ -119,12 +116,9 @@ func (c *checking) unusable(err error) int {
 		fmt.Fprintf(c.log, "check: interrupted (%v)\n", c.at.Load())
 		return terminal.Interrupted
 	}
-	fmt.Fprintln(c.log, "check:", err)
+	terminal.Say(c.log, "check: %v", err)
 	return terminal.Usage
 }
-
-// all is how many scenarios are to be run.
-func (c *checking) all() int { return cmp.Or(len(c.only), len(scenarios.Catalogue)) }
 
 // progress shows how far the check is, and how long that has taken.
 func (c *checking) progress(at string) (began time.Time) {
@@ -139,8 +133,10 @@ func (c *checking) progress(at string) (began time.Time) {
 // hear notes what a scenario has brought.
 func (c *checking) hear(scenario string, results []scenarios.Result, err error) {
 	c.heard = append(c.heard, scenario)
-	at := fmt.Sprintf("%d of %d: %s", len(c.heard), c.all(), scenario)
-	c.at.Store(at)
+	left := slices.DeleteFunc(slices.Clone(c.only), func(name string) bool { return slices.Contains(c.heard, name) })
+	at := fmt.Sprintf("%d of %d", len(c.heard), len(c.only))
+	c.at.Store(at + ", waiting for " + append(left, "programs to end")[0])
+	at += ": " + scenario
 	for _, r := range results {
 		if r.Verdict == scenarios.Breaks && c.challenge == 0 {
 			at += ", breaks: " + r.Invariant
@@ -161,10 +157,10 @@ func (c *checking) hear(scenario string, results []scenarios.Result, err error) 
 // returns the exit status.
 func (c *checking) report(took time.Duration) int {
 	order := map[string]int{}
-	for i, s := range scenarios.Catalogue {
-		order[s.Name] = i
-		if !slices.Contains(c.heard, s.Name) && (c.only == nil || slices.Contains(c.only, s.Name)) {
-			c.failed = append(c.failed, s.Name+": it was not run to its end")
+	for i, name := range c.only {
+		order[name] = i
+		if !slices.Contains(c.heard, name) {
+			c.failed = append(c.failed, name+": it was not run to its end")
 		}
 	}
 	slices.SortStableFunc(c.results, func(a, b scenarios.Result) int {
@@ -212,7 +208,11 @@ func flawOf(r scenarios.Result) lock.Flaw {
 
 // print prints the results for a person.
 func (c *checking) print(took time.Duration) {
-	if failures := scenarios.Report(c.results).Failures(); failures != "" {
+	whole := len(c.only)
+	if c.grade() != nil {
+		whole = scenarios.Wholly
+	}
+	if failures := scenarios.Report(c.results).Brief(whole); failures != "" {
 		fmt.Fprintf(c.out, "\n%s\n%s", history.Legend, protocol.InWords(failures))
 	}
 	fmt.Fprintf(c.out, "\n%-25s %-22s %s\n", "scenario", "invariant", "verdict")
@@ -221,7 +221,7 @@ func (c *checking) print(took time.Duration) {
 			strings.Replace(c.verdict(r), ": ", ":\n  ", 1))
 	}
 	lines := []string{fmt.Sprintf("%s; %v", c.summary(), took.Round(time.Second))}
-	if c.only == nil {
+	if c.grade() != nil {
 		lines = append(lines, "random worlds aren't played: a program has no virtual time, see docs/swarm.md")
 	}
 	fmt.Fprintln(c.out)
@@ -229,7 +229,7 @@ func (c *checking) print(took time.Duration) {
 		fmt.Fprintln(c.out, strings.Join(terminal.Wrap(line, 79, 2), "\n"))
 	}
 	if g := c.grade(); g != nil {
-		fmt.Fprintf(c.out, "\n%s\n", g)
+		fmt.Fprintf(c.out, "\n%s\nFor all that happens in a scenario, add its name: -run '^NAME$'.\n", g)
 	}
 }
 

@@ -69,7 +69,7 @@ func parse(args []string, out io.Writer) (o orders, err error) {
 		return o, err
 	}
 	if err := cmp.Or(
-		terminal.Wrong(len(o.program) == 0, "name the program behind the flags, for example: check -redis auto -- python3"+
+		terminal.Wrong(len(o.program) == 0 || o.program[0] == "", "name the program behind the flags, for example: check -redis auto -- python3"+
 			" mylock.py"),
 		terminal.Wrong(o.redis == "", "-redis is missing: -redis auto starts servers"),
 		terminal.Wrong(o.atOnce < 1, "-parallel %d: one scenario is the least", o.atOnce)); err != nil {
@@ -80,7 +80,7 @@ func parse(args []string, out io.Writer) (o orders, err error) {
 			return o, fmt.Errorf("-html: %w", err)
 		}
 	}
-	if o.run != "" {
+	if o.only == nil {
 		which, err := regexp.Compile(o.run)
 		if err != nil {
 			return o, fmt.Errorf("-run %q: %w", o.run, err)

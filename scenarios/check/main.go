@@ -40,7 +40,7 @@ func main() {
 		err = checkInTest(o)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "check:", err)
+		terminal.Say(os.Stderr, "check: %v", err)
 		os.Exit(terminal.Usage)
 	}
 }

@@ -206,6 +206,6 @@ func allWords() string {
 // InWords is a text of the scenarios with the protocol's words for Go's errors.
 func InWords(text string) string { return inWords.Replace(text) }
 
-var inWords = strings.NewReplacer("lock.ErrNotHeld", NotHeld, "ErrNotHeld", NotHeld,
+var inWords = strings.NewReplacer("lock.ErrNotHeld", NotHeld, "scenarios.ErrNotHeld", NotHeld, "ErrNotHeld", NotHeld,
 	"lock.ErrLost", LostBefore, "ErrLost", LostBefore, "ErrBusy", Busy,
 	"ErrUpgrade", Upgrade)

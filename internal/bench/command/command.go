@@ -58,7 +58,7 @@ func (c Command) Run(ctx context.Context, args []string, stdout, stderr io.Write
 	if err = o.measure(ctx, stdout, stderr); err == nil {
 		return terminal.OK
 	}
-	fmt.Fprintf(stderr, "bench: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	terminal.Say(stderr, "bench: %v", err)
 	if ctx.Err() != nil {
 		return terminal.Interrupted
 	}

@@ -48,7 +48,7 @@ func main() {
 	}
 	tests, err := asked(os.Args[1:], terminal.Colored(os.Stdout))
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "explorer: %v (-help lists the commands)\n", err)
+		terminal.Say(os.Stderr, "explorer: %v (-help lists the commands)", err)
 		os.Exit(terminal.Usage)
 	}
 	inVirtualTime(tests, os.Stderr)
@@ -58,7 +58,8 @@ func main() {
 func asked(args []string, out io.Writer) ([]testing.InternalTest, error) {
 	words := map[string]int{"why": 2, "more": 2, "replay": 3, "standard": 1}
 	if len(args) == 0 || len(args) != words[args[0]] {
-		return nil, fmt.Errorf("%q: say what to explore, such as: why gold", strings.Join(args, " "))
+		return nil, fmt.Errorf("%q: say what to explore, such as: why gold; or: replay gold 'once: A> E A<'",
+			strings.Join(args, " "))
 	}
 	if args[0] == "standard" {
 		return ofEachRung(out), nil
@@ -106,8 +107,10 @@ var logged = regexp.MustCompile(`^ +\w+\.go:\d+: (.*)`)
 func tell(tests io.Reader, told io.Writer) {
 	lines := bufio.NewScanner(tests)
 	for lines.Scan() {
-		if line := logged.FindStringSubmatch(lines.Text()); line != nil {
-			fmt.Fprintf(told, "explorer: %s\n", line[1])
+		if line := logged.FindStringSubmatch(lines.Text()); line != nil && strings.Contains(line[1], " so far, ") {
+			terminal.Step(told, "explorer: "+line[1]) // a terminal has the line of walks
+		} else if line != nil {
+			terminal.Say(told, "explorer: %s", line[1])
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
@@ -139,17 +141,21 @@ var asking = slices.DeleteFunc(slices.Clone(explore.Invariants),
 
 // ofEachRung walks every rung in the standard bounds.
 func ofEachRung(out io.Writer) (all []testing.InternalTest) {
-	began := time.Now()
-	for i, rung := range ladder.Rungs {
+	for _, rung := range ladder.Rungs {
 		all = append(all, testing.InternalTest{Name: rung.Name, F: func(t *testing.T) {
-			report := explore.Run(t, rung.Build, standardBounds(rung))
-			fmt.Fprintf(out, "%s: %s", rung.Name, report)
-			if i == len(ladder.Rungs)-1 {
-				fmt.Fprintf(out, "%d rungs in %v\n", i+1, time.Since(began))
-			}
+			fmt.Fprintf(out, "%s: %s", rung.Name, walks(t, rung, standardBounds(rung)))
 		}})
 	}
 	return all
+}
+
+// walks explores a lock within bounds, and says meanwhile in a terminal for how long.
+func walks(t *testing.T, rung ladder.Rung, b explore.Bounds) explore.Report {
+	began := time.Now()
+	defer terminal.Progress(os.Stderr, func() string {
+		return fmt.Sprintf("%s: every schedule is tried, %v", rung.Name, time.Since(began).Round(time.Second))
+	})()
+	return explore.Run(t, rung.Build, b)
 }
 
 // legend explains a schedule and its timeline.
@@ -161,14 +167,14 @@ reply is lost. docs/explorer.md has all actions.
 
 // why prints the cheapest schedule of all these rows that breaks each invariant.
 func why(t *testing.T, rung ladder.Rung, rows []row, out io.Writer) {
-	fmt.Fprintf(out, "%s: two clients lock, read a counter, write back one more, and unlock.\n"+
+	fmt.Fprintf(out, "%s: two clients lock, increment a counter, and unlock.\n"+
 		"Every schedule, an order of these steps, of\n", rung.Name)
 	var whole explore.Report
 	for _, row := range rows {
 		if row.rung.Name != rung.Name || row.family == "timers" {
 			continue
 		}
-		report := explore.Run(t, rung.Build, row.bounds)
+		report := walks(t, rung, row.bounds)
 		walk := report.Walks[0]
 		fmt.Fprintf(out, "  the program %s, %s:\n    %v schedules in %d states\n",
 			walk.Program, report.Bounds, walk.Schedules(), walk.States)
