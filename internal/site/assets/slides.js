@@ -7,6 +7,7 @@
   var slides, shown = 0, bar, count, minutes, began = Date.now(), room, gap, resized;
   var BIG = '.copied, pre, table, .player, .game, .picture'; // what isn't text
   var GROWS = [1.7, 1.5, 1.4, 1.3, 1.22], MOST = 1.06; // sizes of code, and how many times as many lines fit in the smallest
+  var PICK = 'Keys 1 to 9 pick. Page Down again: next level.';
   var LONG = 76, BEFORE = 'previousElementSibling', AFTER = 'nextElementSibling'; // words of running text
 
   function words(block) { return block.textContent.trim().split(/\s+/).length; }
@@ -358,8 +359,11 @@
 
   // show turns to a slide, or to the next page's first one, or to the last one of the page before.
   function show(next) {
-    var level = next < 0 && Array.from(main.querySelectorAll('.neighbors a')).find(function (a) { return /^←/.test(a.textContent); });
-    if (level) { return level.click(); }
+    var level = (next < 0 || next >= slides.length) && main.querySelector('.neighbors a:' + (next < 0 ? 'first' : 'last') + '-child');
+    if (level && /^←/.test(level.textContent) === next < 0) {
+      level.hash = next < 0 && kept(level.pathname + level.hash) || level.hash; // as it was won
+      return level.click();
+    }
     if (next < 0) { return lockladder.go('previous', '?slides=last'); }
     if (next >= slides.length) { return lockladder.go('next', '?slides'); }
     slides.forEach(function (section, i) { section.hidden = i !== next; });
@@ -373,7 +377,15 @@
     count.textContent = slides[1] ? (shown + 1) + ' of ' + slides.length : ''; // not of a level or a file
     bar.children[3].dataset.next = section(shown + 1) === section(shown) ? '' : ' ' + section(shown + 1);
     clock();
-    history.replaceState(null, '', '?block=' + block() + '&slides=' + (shown + 1) + location.hash); // another size has other slides
+    keep();
+  }
+  // keep has the address show the slide, and how many of its answers were opened. Another size has other slides.
+  function keep() {
+    var seen = slides[shown].querySelectorAll(':scope > [data-seen]').length;
+    history.replaceState(null, '', '?block=' + block() + '&slides=' + (shown + 1) + (seen ? '&seen=' + seen : '') + location.hash);
+  }
+  function kept(name) {
+    try { return sessionStorage.getItem(name); } catch (e) { return null; }
   }
 
   function section(n) { // a slide's title
@@ -408,6 +420,10 @@
     var asked = query.get('slides'), same = '[data-block="' + query.get('block') + '"]', at = having(same);
     if (at < 0 || slides[asked - 1] && slides[asked - 1].querySelector(same)) { at = asked === 'last' ? slides.length - 1 : Number(asked) ? asked - 1 : asked ? having('[id="' + asked + '"]') : named(); }
     show(Math.max(0, Math.min(slides.length - 1, at)));
+    Array.from(slides[shown].querySelectorAll(':scope > details')).slice(0, query.get('seen')).forEach(function (fold) {
+      fold.open = !(fold.dataset.seen = '');
+    });
+    keep();
     window.addEventListener('hashchange', function () { show(named() < 0 ? shown : named()); });
     main.addEventListener('toggle', function () { fill(slides[shown]); }, true);
     main.addEventListener('click', function (e) { // a level that is opened from a slide is one
@@ -434,20 +450,29 @@
         last.open = false;
         delete last.dataset.seen;
         if (opened[0]) { opened.pop().open = true; }
+        keep();
       } else if (undo) { undo.click(); }
-      return last || undo || player && player.undo();
+      return last || undo || player && player.turn(-1);
     }
-    var won = slide.querySelector('.game .cards .next');
-    if (won) { won.click(); return true; }
-    if (next && next.matches('.player')) { player.toggle(); } else if (next) { next.firstElementChild.click(); }
-    return next && !(next.dataset.seen = '');
+    var won = slide.querySelector('.game .cards .next'), advice = slide.querySelector('.game:has(.neighbors) .advice');
+    if (won) {
+      try { sessionStorage.setItem(location.pathname + location.hash.split('&')[0], location.hash); } catch (e) { }
+      won.click();
+    } else if (advice && advice.textContent !== PICK) { advice.textContent = PICK; }
+    else if (next && next.matches('.player')) { player.turn(1); }
+    else if (next) {
+      next.firstElementChild.click();
+      next.dataset.seen = '';
+      keep();
+    } else { return false; }
+    return true;
   }
   // leave shows the whole page, at what the slide shows. From there site.js leads back to the slide.
   function leave() {
     var titled = Array.from(main.querySelectorAll('h2[id], h3[id]')).filter(function (head) { return slides.indexOf(head.parentNode) <= shown; }).pop();
-    var section = titled ? '#' + titled.id : '';
-    try { sessionStorage.setItem('slide', JSON.stringify([location.pathname + (section || location.hash), location.search + location.hash])); } catch (e) { }
-    location.href = location.pathname + (section || location.hash);
+    var player = run(slides[shown]), to = player && player.at() ? player.address() : titled ? '#' + titled.id : location.hash;
+    try { sessionStorage.setItem('slide', JSON.stringify([location.pathname + to, location.search + location.hash])); } catch (e) { }
+    location.href = location.pathname + to;
   }
 
   // The first key, and the first click, on a black screen only brings the picture back.
