@@ -134,6 +134,16 @@ func TestAStepShowsWhatHappensAndWhereTheCodeIs(t *testing.T) {
 	assert.Regexp(t, "^silver goes on: .*✗ two holders", s.clicks("to the end").Status, "silver ends later")
 	assert.Equal(t, "gold", s.does(fmt.Sprintf(choose, "")).Views)
 
+	s.loads(s.site + "/" + goldPage + "?slides=see-it-fail")
+	is(s, "document.querySelector('section:not([hidden]) > h2 + p + details')?.open + ''", "false")
+	s.key("PageDown") // the answer
+	s.key("PageDown")
+	for i, asked := range []bool{false, true, false, true, false} { // a clicker goes from stop to stop, and back
+		s.key([]string{"PageDown", "PageDown", "PageDown", "PageUp", "PageUp"}[i])
+		assert.Equal(t, asked, s.sees().Asked, i)
+	}
+	assert.Zero(t, s.sees().At)
+
 	s.visits(s.site + "/" + goldPage + "#t=181")
 	before := s.sees()
 	assert.Contains(t, before.Status, "A: DEL lock:stock")
