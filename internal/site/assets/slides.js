@@ -107,12 +107,13 @@
         rest: block.matches('.rest, :has(> .rest)'), fold: block.matches('details'), text: block.matches('p:not(.picture)'), list: block.matches('ul, ol') && block.dataset.block,
         words: big || head ? 0 : words(block.querySelector('summary') || block) });
     });
+    function after(i, j) { return units.slice(i, j).reduce(function (sum, u) { return sum + u.words; }, 0); }
     // cost is what is bad about a slide with the units from i to before j.
     function cost(i, j) {
       var first = units[i], last = units[j - 1], high = last.bottom - first.top, cost = 30, text = 0, big = false, alone = 0, others = 0, folds = false;
       units.slice(i, j).forEach(function (u, n) {
         text += u.words; big = big || u.big;
-        cost += u.head && n ? (u.title.nodeName === 'H2' ? 50 : 30) + (j < units.length && units[j].title === last.title ? 200 : 0) : u.rest && n ? 400 : 0;
+        cost += u.head && n ? (u.title.nodeName === 'H2' ? 40 : 30) + (j < units.length && units[j].title === last.title ? after(i + n, j) > 24 ? 40 : 200 : 0) : u.rest && n ? 400 : 0;
         folds = folds || u.fold;
         others += u.head && !n || u.alone && !alone ? 0 : u.text ? 1 : 9;
         alone = alone || u.alone;
