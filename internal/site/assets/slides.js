@@ -5,7 +5,7 @@
   var help = document.getElementById('help'), keys = document.getElementById('keys');
   var query = new URLSearchParams(location.search);
   var slides, shown = 0, bar, count, minutes, began = Date.now(), room, gap, resized;
-  var BIG = '.copied, pre, table, .player, .game, .picture'; // what isn't text
+  var BIG = '.duet, .copied, pre, table, .player, .game, .picture'; // what isn't text
   var GROWS = [1.7, 1.5, 1.4, 1.3, 1.16], MOST = 1.12; // sizes of code, and how many times as many lines fit in the smallest
   var PICK = 'Keys 1 to 9 pick. Page Down again: next level.';
   var LONG = 100, BEFORE = 'previousElementSibling', AFTER = 'nextElementSibling'; // words of running text
@@ -83,6 +83,7 @@
     all.querySelectorAll('pre').forEach(function (pre) { // a command is rather wrapped than small
       pre.classList.toggle('line', !/\n\s*\S/.test(pre.textContent));
     });
+    each(':is(pre, .copied)', putBeside);
     each('p > img', function (img) {
       img.parentNode.className = 'picture';
       img.parentNode.appendChild(document.createElement('small')).textContent = img.alt.replace(/ ✗.*| ?\([^)]*\)/g, '');
@@ -186,7 +187,7 @@
   function grow(section, most) {
     section.grown = GROWS.find(function (size) {
       section.style.setProperty('--grow', size);
-      return size <= most && (size === GROWS[4] || section.offsetHeight <= room && !Array.from(section.querySelectorAll(':scope > :is(pre, table), .copied > pre')).some(wide));
+      return size <= most && (size === GROWS[4] || section.offsetHeight <= room && !Array.from(section.querySelectorAll(':scope > :is(pre, table), .copied > pre, .duet > pre')).some(wide));
     });
   }
   function tables(section) {
@@ -214,6 +215,19 @@
     var blocks = Array.from(fold.children);
     blocks.forEach(function (block) { block.dataset.block = fold.dataset.block; });
     fold.replaceWith.apply(fold, blocks);
+  }
+
+  // putBeside puts narrow code on the right of the text around it.
+  function putBeside(code) {
+    var lines = code.textContent.trimEnd().split('\n'), box = document.createElement('div'), texts = document.createElement('div'), many = 0;
+    var text = 'p:not(:has(img), .name, .tried, .outcome)', before = code, after = code[AFTER];
+    while (before[BEFORE] && before[BEFORE].matches(text)) { many += words(before = before[BEFORE]); }
+    if (before === code || many > 60 || lines.length < 8 || lines.length > 18 || lines.some(function (line) { return line.length > 44; })) { return; }
+    box.className = 'duet';
+    before.before(box);
+    while (before !== code) { texts.append(before); before = box[AFTER]; }
+    if (after && after.matches(text) && words(after) < 15 && !colon(after)) { texts.append(after); }
+    box.append(texts, code);
   }
 
   // divideText puts the sentences of a long paragraph or item into several.
