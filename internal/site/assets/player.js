@@ -324,14 +324,15 @@
     // A label that is too long for its place begins further left, and what is too
     // long for the picture goes without the key, and keeps its token, lease and reply.
     function label(at, height, text, anchor, more, end) { // rather without the key than across the lane at its end
-      var left = 78, wide = 7, most = Math.min(58, Math.floor((x.width - left) / wide));
-      var all = text.length > Math.min(most, (end - at) / wide || most) ? text.replace(/ lock:stock\b/, '') : text;
-      if (all.length > most) { all = all.replace(/\bEVAL(SHA)? (?=\S+\.lua)/, ''); }
+      if (d.nodes > 1) { end = NaN; } // it is across some lane anyway
+      var left = 78, wide = end ? 6.5 : 7, first = x.clients[0] + 8, most = Math.min(58, Math.floor((end ? Math.max(210, end - first) : x.width - left) / wide));
+      var fits = Math.min(most, (end - at) / wide || most), all = text.length > fits ? text.replace(/ lock:stock\b/, '') : text;
+      if (all.length > fits) { all = all.replace(/\bEVAL(SHA)? (?=\S+\.lua)/, ''); }
       var arrow = all.lastIndexOf(' → '), reply = arrow < 0 ? '' : all.slice(arrow);
       var short = reply.length > most / 2 ? cut(all, most) :
         cut(all.slice(0, all.length - reply.length), most - reply.length) + reply;
       var to = end - short.length * wide;
-      if (!anchor) { at = to > x.clients[0] + 8 ? Math.min(at, to) : Math.max(left, Math.min(at, x.width - short.length * wide)); }
+      if (!anchor) { at = to >= first ? Math.min(at, to) : Math.max(left, Math.min(at, x.width - short.length * wide)); }
       var t = svg('text', { x: at, y: height, 'text-anchor': anchor || 'start',
         'class': 'what ' + (more || '') }, [short]);
       if (short !== text) { t.append(svg('title', {}, [text])); }

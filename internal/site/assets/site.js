@@ -250,7 +250,7 @@
     var named = document.getElementById(location.hash.slice(1)), ended = left();
     var head = named && named.getBoundingClientRect().top >= 0 && sighted(named, innerHeight) ? named :
       Array.from(main.querySelectorAll('h2[id], h3[id]')).filter(function (h) { return sighted(h, innerHeight / 3); }).pop();
-    toSlides.href = ended[0] === location.pathname + location.hash && (!head || head === named) ? ended[1] :
+    toSlides.href = ended[0] === location.pathname + location.hash && (!head || head === named || /=/.test(location.hash)) ? ended[1] :
       this.pathname + '?slides' + (head ? '=' + head.id : '') + (/=/.test(location.hash) ? location.hash : '');
   }); }
 
