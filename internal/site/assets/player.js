@@ -326,7 +326,7 @@
     function label(at, height, text, anchor, more, end) { // rather without the key than across the lane at its end
       if (d.nodes > 1) { end = NaN; } // it is across some lane anyway
       var left = 78, wide = end ? 6.5 : 7, first = x.clients[0] + 8, most = Math.min(58, Math.floor((end ? Math.max(210, end - first) : x.width - left) / wide));
-      var fits = Math.min(most, (end - at) / wide || most), all = text.length > fits ? text.replace(/ lock:stock\b/, '') : text;
+      var fits = Math.min(most, (end - at) / wide || most), all = text.length > fits ? text.replace(/ lock:stock\b| like these/, '') : text;
       if (all.length > fits) { all = all.replace(/\bEVAL(SHA)? (?=\S+\.lua)/, ''); }
       var arrow = all.lastIndexOf(' → '), reply = arrow < 0 ? '' : all.slice(arrow);
       var short = reply.length > most / 2 ? cut(all, most) :
@@ -359,7 +359,7 @@
       }
       if (row.folded) {
         label(110, here + 4, '⋯ ' + (row.to - row.from + 1) + ' more like these, until ' +
-          seconds(run.entries[row.to].at) + ' s', 'start', 'fold');
+          seconds(run.entries[row.to].at) + ' s', 'start', 'fold', x.nodes[0] - 8);
         return;
       }
       label(66, here + 4, run.label(row.from), 'end', 'time');
