@@ -25,7 +25,6 @@ type actor struct {
 	asking    bool          // it waits for an answer
 	lockedAt  time.Duration // when Lock was called, while that waits; 0: it doesn't
 	unsure    bool          // one failed after the newest grant: it may be what the servers have
-	failed    bool          // one has failed
 	fence     uint64        // the token of the newest grant
 
 	left <-chan struct{} // Lost of the newest grant that was released
@@ -43,6 +42,7 @@ type part struct {
 	writes, reads *actor // one for each side of the lock
 	apart         bool   // it lives in a worker
 	calling       bool   // it takes a step of a story
+	failed        bool   // one of its calls has failed, of either side
 
 	holding *lab.Holding
 	triedAt time.Duration // when the newest TryLock returned; 0: never

@@ -99,8 +99,8 @@ func (a *actor) buys(storage *lab.Storage) {
 
 var _ = in(Exclusion, "simultaneous_takeover", Scenario{
 	Summary: "A dies with the lock. When its lease is over, B and C try at the same" +
-		" instant. Where C's attempt takes several commands, also: from the second, the" +
-		" third or the fourth one on they reach the server 0.5 s later, while B works.",
+		" instant. Also, where C's attempt takes several commands: all after the first, the" +
+		" second or the third reach the server 0.5 s later, while B works.",
 	Invariants: []string{TwoHolders},
 }, func(s *S) {
 	if s.takeOver(0) == 1 {

@@ -77,11 +77,13 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(late, "late_grant: orphaned")
 	case Unavailable:
 		add(forgets, "tokens_rise: unavailable")
+		add(story.Shares(), "two_owners_one_process: foreign release") // amid its two commands
 	case SelfDeadlock:
 		add(story.Nests(), "nested: self-deadlock")
 		add(true, "refused_by_itself: self-deadlock", "upgrade: self-deadlock",
 			"downgrade: self-deadlock")
-		add(unsure && !b.Told, "lost_reply: self-deadlock")
+		// A takeover may have met a key that was just deleted, and take it for a refusal.
+		add(unsure && !b.Told || s.settings.leaseEnd != nil, "lost_reply: self-deadlock")
 		add(late, "late_grant: orphaned") // a grant of its own that it doesn't know of refuses it
 	case NotTold:
 		add(true, "lost_lease_told: not told")

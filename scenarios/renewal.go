@@ -415,8 +415,8 @@ func (s *S) oneRenewalFails(fault lab.Fault, reply time.Duration) {
 func (s *S) twoInside() bool { return len(s.Breaks(TwoHolders)) > 0 }
 
 var _ = in(Loss, "unlock_is_no_loss", Scenario{
-	Summary: "A works for 4 s and unlocks. B takes the lock. Lost of A's acquisition" +
-		" is open, right after the Unlock and two leases later.",
+	Summary: "A works for 4 s and unlocks. B takes the lock. A's Lost is" +
+		" still open right after the Unlock, and two leases later.",
 	Invariants: []string{FalseSuccess},
 	features:   []Feature{LossNotices},
 }, func(s *S) {

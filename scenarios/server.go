@@ -374,7 +374,7 @@ var _ = in(Server, "error_replies", Scenario{
 		" has the lock, and its Unlock returns neither nil nor ErrNotHeld. Also: they answer" +
 		" B with it while it waits, and it makes at most 50 attempts a second. Also, where" +
 		" the lease is renewed: they answer A with it from 4 s on, and A works until 20 s." +
-		" It must be told before its lease ends and B has the lock.",
+		" It must be told of the loss before its lease ends, so before B gets in.",
 	Invariants: []string{FalseSuccess, BusyWaiting, TwoHolders},
 	exact:      "only a replica really answers with them",
 	readable:   "the store isn't Redis, and has other errors",
