@@ -6,7 +6,7 @@
   var query = new URLSearchParams(location.search);
   var slides, shown = 0, bar, count, minutes, began = Date.now(), room, gap, resized;
   var BIG = '.duet, .copied, pre, table, .player, .game, .picture'; // what isn't text
-  var GROWS = [1.7, 1.5, 1.4, 1.3, 1.16], MOST = 1.12; // sizes of code, and how many times as many lines fit in the smallest
+  var GROWS = [1.7, 1.5, 1.4, 1.3, 1.22], MOST = 1.06; // sizes of code, and how many times as many lines fit in the smallest
   var PICK = 'Keys 1 to 9 pick. Page Down again: next level.';
   var LONG = 100, BEFORE = 'previousElementSibling', AFTER = 'nextElementSibling'; // words of running text
 
@@ -169,7 +169,7 @@
     else if (text.matches('p:not(:has(img))') && words(text) < 60 && !colon(text)) {
       section.append(text);
       text = main.firstElementChild;
-    }
+    } else if (!way) { main.prepend(head); return null; }
     head.innerHTML = head.innerHTML.replace(': ', ':<br>');
     again.removeAttribute('id');
     delete again.dataset.block;
@@ -222,7 +222,7 @@
     var lines = code.textContent.trimEnd().split('\n'), box = document.createElement('div'), texts = document.createElement('div'), many = 0;
     var text = 'p:not(:has(img), .name, .tried, .outcome)', before = code, after = code[AFTER];
     while (before[BEFORE] && before[BEFORE].matches(text)) { many += words(before = before[BEFORE]); }
-    if (before === code || many > 60 || lines.length < 8 || lines.length > 18 || lines.some(function (line) { return line.length > 44; })) { return; }
+    if (before === code || many > 60 || code.offsetHeight > 0.85 * room || lines.length < 8 || lines.length > 18 || lines.some(function (line) { return line.length > 44; })) { return; }
     box.className = 'duet';
     before.before(box);
     while (before !== code) { texts.append(before); before = box[AFTER]; }
