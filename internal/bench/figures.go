@@ -12,8 +12,8 @@ type Figure struct {
 	Round  string // its name in the rounds in JSON, "" where it isn't
 	Unit   string // for go test -bench, "" where that doesn't show it
 
-	// Over makes a figure of all rounds, where it is not that of the one with the
-	// median ratio: the worst of what must not happen.
+	// Over makes a figure of all rounds, where it is not their median: the worst of
+	// what must not happen.
 	Over func(a, b any) any
 }
 
@@ -100,13 +100,12 @@ func (m *Measurement) figures() []Figure {
 
 		{Name: "ratio_to_serial", Value: m.ratio(), Round: "ratio_to_serial", Unit: "times-serial",
 			Column: Column{"times", "serial", 7, Brief},
-			Legend: "times serial: completed turns a second, compared with the serial limit in the same" +
-				" round: the median of the rounds"},
+			Legend: "times serial: completed turns a second, divided by those of the serial limit just before"},
 		{Name: "range", // it needs all rounds: see Median
 			Column: Column{"", "range", 12, 0},
 			Legend: "range: with a confidence of 95 %, the median of many more rounds would be in " +
 				"it (of fewer than six rounds, it is from the lowest to the highest). The other " +
-				"figures are those of the round with the median."},
+				"figures are medians of the rounds, and the worst of what must not happen."},
 		{Name: "jain", Value: when(m.Absent == 0, jain(m.Served)), Column: Column{"", "jain", 7, Brief},
 			Legend: "jain: 1 when all clients had as many turns"},
 		{Name: "in_order", Value: inOrder(m.Stamps), Round: "in_order", Column: Column{"in", "order%", 7, percent},

@@ -10,18 +10,12 @@ import (
 )
 
 // Findings are what the rows say: first how noisy they are. Where there are several tables,
-// they are about that with the most clients.
-func Findings(rows []Row) []string {
-	rows, _ = greatest(rows)
-	first := fastest(rows, byRatio, byRate)
-	if strings.Contains(first, "cohort") && slices.ContainsFunc(locks(rows), Row.Favored) {
-		first += " Cohort is at its best, with all clients in one process, and gives up the order between processes (docs/cohort.md)."
-	}
-	return slices.DeleteFunc([]string{noise(rows), first, sentences(waking(rows, byRatio, byRate), polling(rows)), unsound(rows)},
-		func(text string) bool { return text == "" })
+// they are about that with the most clients, and what chance decides about all.
+func Findings(all []Row) []string {
+	rows, _ := greatest(all)
+	return slices.DeleteFunc([]string{noise(rows), fastest(rows, byRatio, byRate), waking(rows, byRatio, byRate), chance(all),
+		unsound(rows)}, func(text string) bool { return text == "" })
 }
-
-func sentences(all ...string) string { return strings.TrimSpace(strings.Join(all, " ")) }
 
 // measure is a figure that locks are compared by.
 type measure struct {
@@ -31,6 +25,12 @@ type measure struct {
 
 var byRatio, byRate = measure{Row.Ratio, "times serial"}, measure{rate, "acquisitions a second"}
 var byCommands = measure{func(r Row) *float64 { return r.Number("commands_per_section") }, "commands for each acquisition and release"}
+var byCalls = measure{func(r Row) *float64 {
+	if calls := r.Number("calls_per_section"); calls != nil || r.isRound {
+		return calls
+	}
+	return byCommands.of(r) // embedded servers don't count calls
+}, "calls"}
 
 // steady is the serial limit that is less than so many times as fast in one round as in another. A
 // ratio to it compares what was measured at one speed of the computer, if that changes slowly.
@@ -38,13 +38,15 @@ const steady = 4
 
 // swing is how many times as fast the serial limit, which is measured beside each round, was
 // in one round as in another; 0 where it wasn't measured.
-func swing(rows []Row) float64 {
+func swing(rows []Row) float64 { least, most := serials(rows); return most / least }
+
+func serials(rows []Row) (least, most float64) {
 	rows, _ = greatest(rows)
-	var all []float64
-	for _, row := range rows {
-		all = append(all, row.all(Row.serial)...)
+	for least = math.Inf(1); len(rows) > 0; rows = rows[1:] {
+		from, to := over(Row.serial)(rows[0])
+		least, most = min(least, from), max(most, to)
 	}
-	return slices.Max(append(all, 0)) / slices.Min(append(all, math.Inf(1)))
+	return least, most
 }
 
 // telling is how many times as much is worth a sentence: more where the computer's speed changed much.
@@ -62,7 +64,7 @@ func fastest(rows []Row, by ...measure) string {
 	all, text, than := locks(rows), "Fastest", "any other lock"
 	renew := slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return !r.Rung().Renews })
 	if len(renew) > 1 {
-		all, text, than = renew, "Fastest of the locks that renew their lease", "any other of them"
+		all, text, than = renew, "Fastest of the locks that renew their lease", "any other"
 	}
 	if len(each(all, Row.Name)) < len(all) {
 		return "" // the same lock, with several pauses
@@ -70,7 +72,15 @@ func fastest(rows []Row, by ...measure) string {
 	slices.SortFunc(all, func(a, b Row) int { return slower(b, a) })
 	for n := 1; n < len(all); n++ {
 		if ahead := ahead(rows, all[:n], all[n:], than, by...); ahead != "" {
-			return text + ": " + names(rows, all[:n]...) + ", " + ahead
+			text += ": " + names(rows, all[:n]...) + ", " + ahead
+			if slices.ContainsFunc(all[:n], Row.Favored) {
+				text = strings.Replace(text, "cohort", "cohort (at its best, with all clients in one process; no order between processes)", 1) +
+					" Cohort in several processes wasn't measured: with one client in each, it is no faster than notify (docs/choosing.md)."
+				if fair := slices.IndexFunc(all, func(r Row) bool { return strings.HasSuffix(r.Name(), "fair") }); fair >= 0 {
+					text += " Fastest with order between processes: " + names(rows, all[fair]) + "."
+				}
+			}
+			return text
 		}
 	}
 	return ""
@@ -129,9 +139,9 @@ func (r Row) median(of func(Row) *float64) float64 {
 func ahead(rows, fast, slow []Row, than string, by ...measure) string {
 	for _, m := range by {
 		if apart(fast, slow, over(m.of)) >= telling(rows) {
-			least, at := namely(rows, fast, -1, m.least)
-			most, best := namely(rows, slow, 1, m.most)
-			return fmt.Sprintf("at least %s times as fast as %s: %s %s or more in every round%s, against %s at most%s.",
+			least, at := namely(rows, fast, -1, m.middle)
+			most, best := namely(rows, slow, 1, m.middle)
+			return fmt.Sprintf("%s times as fast as %s by the medians, with no overlap of rounds: %s %s%s, against %s%s.",
 				bound(least/most, down), than, figure(least), m.unit, at, figure(most), best)
 		}
 	}
@@ -172,7 +182,7 @@ func waking(rows []Row, by ...measure) string {
 	if len(woken) == 0 || len(polling) == 0 || len(woken)+len(polling) == 2 && fastest(rows, by...) != "" {
 		return ""
 	}
-	text, than, m := "Locks whose waiters are woken by a message ("+names(rows, woken...)+")", "any that polls and pauses", by[len(by)-1]
+	text, than, m := "Locks whose waiters are woken ("+names(rows, woken...)+")", "any that polls and pauses", by[len(by)-1]
 	if ahead := ahead(rows, woken, polling, than, by...); ahead != "" {
 		return text + " were " + ahead
 	}
@@ -183,20 +193,9 @@ func waking(rows []Row, by ...measure) string {
 	fast, fastest := namely(rows, polling, 1, m.middle)
 	least, at := namely(rows, woken, -1, m.least)
 	most, best := namely(rows, polling, 1, m.most)
-	return fmt.Sprintf("%s, compared with %s, had %s %s or more by the medians%s, against %s at most%s. In single rounds, it was %s at"+
-		" worst%s, against %s at best%s. A clear difference takes a factor of %s in this run.", text, than, figure(slow), m.unit, slowest,
+	return fmt.Sprintf("%s had %s %s or more by the medians%s, and those that poll and pause %s at most%s. That isn't clear: in single"+
+		" rounds, it was %s at worst%s, against %s at best%s, and a clear difference takes a factor of %s.", text, figure(slow), m.unit, slowest,
 		figure(fast), fastest, figure(least), at, figure(most), best, bound(telling(rows)*extreme(woken, 1, Row.doubt).doubt()*extreme(polling, 1, Row.doubt).doubt(), up))
-}
-
-// polling compares the locks that poll where the computer's speed changed much: they mostly sleep,
-// so their ratios to the serial limit change with the serial limit, and their rates hardly do.
-func polling(rows []Row) string {
-	_, all := kinds(rows)
-	if len(all) < 2 || swing(rows) < steady {
-		return ""
-	}
-	return "Locks that poll mostly sleep, so compare them by acquisitions a second. " +
-		strings.Replace(extremes(rows, all, telling(rows), rate, "%s had at least %s, and %s at most %s."), "these locks", "them", 1)
 }
 
 // apart is how many times as fast as every slow row each fast one is at least.
@@ -229,34 +228,46 @@ func unsound(rows []Row) string {
 // noisy is the spread from which on a row can't be compared, in percent.
 const noisy = 10
 
-// noise names the rows that say little about a lock, and what may have made them so.
+// noise names the locks that can be compared closely, or that can't, and what may have made them so.
 func noise(rows []Row) string {
-	noise := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.noisy() })
-	quiet := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
-		return r.noisy() || r.Name() == serialLimit.Name // with which all are compared
-	})
+	sound := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Wrong() || r.Name() == serialLimit.Name })
+	noise := slices.DeleteFunc(slices.Clone(sound), func(r Row) bool { return !r.noisy() })
+	quiet := slices.DeleteFunc(sound, Row.noisy)
 	text, swing := "", swing(rows)
 	if len(noise) > 0 {
-		which := "all rows"
-		if len(noise) <= len(quiet) {
-			which = names(rows, noise...)
+		which, whose := "all rows only roughly", "their"
+		if len(quiet) > 0 && len(noise) <= len(quiet) {
+			which = names(rows, noise...) + " only roughly"
 		} else if len(quiet) > 0 {
-			which = "all but " + names(rows, quiet...)
+			which, whose = "closely only "+names(rows, quiet...), "the others'"
 		}
-		text = fmt.Sprintf("Too noisy to compare closely (a 95 %% range of %d %% of the median or more, or fewer than %d"+
-			" rounds%s): %s. ", 2*noisy, fewest, map[bool]string{true: ", which count as half to twice as fast"}[extreme(noise, 1, Row.doubt).doubt() > 1], which)
+		text = fmt.Sprintf("Compare %s: %s 95 %% range is %d %% of the median or more%s, so they differ only where ranges don't overlap. ", which, whose, 2*noisy,
+			map[bool]string{true: fmt.Sprintf(", or they have fewer than %d rounds, which count as half to twice as fast", fewest)}[extreme(noise, 1, Row.doubt).doubt() > 1])
 	}
 	if swing < steady && text == "" {
 		return ""
 	} else if swing < tells {
 		return text + "Measure more rounds."
 	}
-	text += fmt.Sprintf("The serial limit was %s times as fast beside one round as beside another, so the"+
-		" computer's speed changed: leave it idle, or measure more rounds.", bound(swing, down))
+	text += "The serial limit beside the rounds was " + span(serials(rows)) + " acquisitions a second: leave the computer idle, or measure more rounds."
 	if swing >= steady {
 		text += " Until then, only what differs at least twofold in any two rounds counts as a difference."
 	}
 	return text
+}
+
+// chance names the locks whose rounds differ most where there are fewest clients, which hardly collide.
+func chance(rows []Row) string {
+	s := swept(rows)
+	some := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
+		least, most := over(Row.Ratio)(r)
+		return s.of(r) != s.values[0] || r.Woken() || r.Number("retries") == nil || r.Count("retries") > r.Count("clients") || most <= 5*least
+	})
+	if len(some) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("With %s, chance decides about %s: their rounds differ more than fivefold, because clients pause"+
+		" only if refused, and in some rounds hardly any is.", s.values[0], names(rows, some...))
 }
 
 // fewest is how many rounds can be compared with others.
@@ -312,10 +323,10 @@ func extremes(all, rows []Row, need float64, of func(Row) *float64, sentence str
 // choice is some locks, what one gets with them and what one pays, by the medians of all rounds. It
 // compares only what differs in all rounds.
 type choice struct {
-	Rows                                []Row
-	Group, Speed, Unit, Order, Commands string
-	Ahead, Best, Times                  string // of what it is ahead in speed, and what is ahead of it, "" for none
-	Ordered, Fewest                     bool
+	Rows                            []Row
+	Group, Speed, Unit, Order, Cost string
+	Ahead, Best, Times              string // of what it is ahead in speed, and what is ahead of it, "" for none
+	Ordered, Fewest                 bool
 }
 
 // choices are those between locks that did what a lock should: of those that poll one server, and do
@@ -335,7 +346,7 @@ func choices(rows []Row) (all []choice) {
 	for i := range all {
 		c, need := &all[i], telling(rows)
 		m := map[bool]measure{false: byRatio, true: byRate}[c.Rows[0].Ratio() == nil]
-		c.Speed, c.Unit, c.Commands = middle(c.Rows, m.of, Brief), m.unit, middle(c.Rows, byCommands.of, Brief)
+		c.Speed, c.Unit, c.Cost = middle(c.Rows, m.of, Brief), m.unit, middle(c.Rows, byCalls.of, Brief)
 		c.Order, c.Ordered = middle(c.Rows, inTurn, percent), !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.median(inTurn) < 0.9 })
 		others := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return slices.Contains(each(c.Rows, Row.Name), r.Name()) })
 		for than, slow := range map[string][]Row{"any other lock": others, "any that polls": polling} {
@@ -343,9 +354,9 @@ func choices(rows []Row) (all []choice) {
 				c.Ahead = than
 			}
 		}
-		c.Fewest = len(others) > 0 && apart(others, c.Rows, over(byCommands.of)) >= tells
+		c.Fewest = len(others) > 0 && apart(others, c.Rows, over(byCalls.of)) >= tells
 		if best := extreme(rows, 1, m.middle); apart([]Row{best}, c.Rows, over(m.of)) >= need {
-			c.Best, c.Times = names(rows, best), bound(m.least(best)/m.most(extreme(c.Rows, 1, m.most)), down)
+			c.Best, c.Times = names(rows, best), bound(m.middle(best)/m.middle(extreme(c.Rows, 1, m.middle)), down)
 		}
 	}
 	return all

@@ -122,15 +122,15 @@ func serialDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How fast each lock is with " + most,
 		axis: "times serial: acquisitions/s, 1 = one client alone", legend: []string{oneDot},
-		number: "times serial", heads: []string{"times serial", "in all rounds", "in order, %", "commands"},
-		found: cmp.Or(sentences(fastest(rows, byRatio), waking(rows, byRatio)),
+		number: "times serial", heads: []string{"times serial", "in all rounds", "in order, %", byCalls.unit},
+		found: cmp.Or(strings.TrimSpace(fastest(rows, byRatio)+" "+waking(rows, byRatio)),
 			extremes(rows, rows, telling(rows), Row.Ratio, "%s had at least %s times serial, and %s at most %s."))}
 	for _, row := range rows {
 		if row.Ratio() == nil || row.Name() == serialLimit.Name {
 			continue
 		}
 		p.rows = append(p.rows, dotsRow{row, []dot{row.dot(Row.Ratio)},
-			[]string{middle([]Row{row}, inTurn, percent), middle([]Row{row}, byCommands.of, Brief)}})
+			[]string{middle([]Row{row}, inTurn, percent), middle([]Row{row}, byCalls.of, Brief)}})
 	}
 	return p
 }
@@ -145,16 +145,17 @@ func against(rows []Row, m measure) picture {
 	}
 	greatest, most := greatest(rows)
 	p := picture{title: strings.ToUpper(m.unit[:1]) + m.unit[1:] + ", with " + strings.Join(s.values, ", "), axis: m.unit,
-		legend: s.values, number: last, heads: append(slices.Clone(s.values), last+", all rounds"),
+		legend: s.values, number: last, heads: append(slices.Clone(s.values), last+", all rounds", byCalls.unit+", "+last),
 		found: extremes(rows, greatest, telling(rows), m.of, "%s had at least %s "+m.unit+", and %s at most %s, with "+most+".")}
 	if one {
-		p.legend, p.found = []string{oneDot}, cmp.Or(sentences(fastest(rows, m), waking(rows, m), polling(rows)), p.found)
+		p.legend, p.found = []string{oneDot}, cmp.Or(strings.TrimSpace(fastest(rows, m)+" "+waking(rows, m)), p.found)
 	}
 	for _, name := range each(rows, Row.Name) {
 		line := dotsRow{dots: make([]dot, len(s.values))}
 		for _, row := range rows {
 			if row.Name() == name && m.of(row) != nil {
 				line.row, line.dots[slices.Index(s.values, s.of(row))] = row, row.dot(m.of)
+				line.more = []string{map[bool]string{true: row.Show("calls_per_section", Brief), false: NotMeasured}[m.unit == byCommands.unit]}
 			}
 		}
 		p.rows = append(p.rows, line)
@@ -195,18 +196,20 @@ func class(row Row) string {
 
 // groups are the headings of a picture, in their order: what the reader gives up with a lock.
 var groups = []string{"Lease renewed while the work runs", "Lease not renewed: long work may lose the lock",
-	"Other locks", "For comparison", "Cut off: not every client had its turn", "✗ lost updates: fast, but wrong"}
+	"No lease: a client that crashes keeps the lock", "Other locks", "For comparison", "Cut off: not every client had its turn", "✗ lost updates: fast, but wrong"}
 
 // group is the number of the heading that a row stands below.
 func (r Row) group() int {
 	switch {
 	case r.Wrong():
-		return 5
+		return 6
 	case !r.Finished():
-		return 4
+		return 5
 	case r.Kind() == Baseline:
-		return 3
+		return 4
 	case r.Rung().Name == "":
+		return 3
+	case r.Name() == "bronze":
 		return 2
 	case !r.Rung().Renews:
 		return 1
@@ -248,8 +251,8 @@ func (p Picture) Draw(r Report, w io.Writer) error {
 // rank is the order of rows: what one gives up with a lock comes first, and then how fast it is.
 func rank(a, b Row) int { return cmp.Or(cmp.Compare(a.group(), b.group()), slower(b, a)) }
 
-// evidence is where what was found ends, and the figures that show it begin.
-var evidence = regexp.MustCompile(`: \d|\. [A-Z]`)
+// claim is what was found, the figures that show it, and the sentences after that.
+var claim = regexp.MustCompile(`^(.*?)(: \d.*?)??(?:\. ([A-Z].*)|\.?)$`)
 
 // place gives everything its place, unless there is nothing.
 func (of Picture) place(r Report) map[string]any {
@@ -264,10 +267,10 @@ func (of Picture) place(r Report) map[string]any {
 		return nil
 	}
 	slices.SortStableFunc(p.rows, func(a, b dotsRow) int { return rank(a.row, b.row) })
-	end := append(evidence.FindStringIndex(p.found), len(p.found)-1)[0] + 1
+	found := claim.FindStringSubmatch(p.found)
 	d := map[string]any{"Name": of.Name, "Width": pictureWidth, "Left": dotsLeft, "Scale": dotsScale,
 		"Right": pictureWidth - 8, "Title": p.title, "Axis": p.axis + " (log scale)", "Column": p.number,
-		"Heads": p.heads, "Span": len(p.heads) + 2, "Notes": notes(p.rows), "Finding": p.found[:end], "More": p.found[end:]}
+		"Heads": p.heads, "Notes": notes(p.rows), "Finding": found[1], "Figures": found[2], "More": found[3]}
 	y := 0.0
 	lines := func(step float64, length int, texts ...string) (all []placed) {
 		for _, text := range texts {
@@ -283,7 +286,7 @@ func (of Picture) place(r Report) map[string]any {
 	y += 22
 	d["Legend"] = p.placeLegend(y)
 	y = p.placeRows(d, y+28) + 46
-	d["Found"] = lines(22, foundLength, p.found)
+	d["Found"] = lines(22, foundLength, strings.TrimSuffix(p.found, found[3]))
 	d["Height"] = y + 10
 	return d
 }
@@ -296,13 +299,13 @@ func (p picture) placeLegend(y float64) (legend []placed) {
 	x, last := 16.0, len(p.legend)-1
 	texts := slices.Clone(p.legend)
 	if slices.ContainsFunc(p.rows, func(d dotsRow) bool { return d.row.Woken() }) {
-		texts = append(texts, "woken by a message")
+		texts = append(texts, "woken, doesn't poll")
 	}
 	if slices.ContainsFunc(p.rows, func(d dotsRow) bool { return len(d.row.Rounds) < 2 }) {
 		texts = append(texts, "one round only")
 	}
 	for i, text := range texts {
-		class := cmp.Or(map[string]string{"woken by a message": "woken", "one round only": "other once"}[text], "other")
+		class := cmp.Or(map[string]string{"woken, doesn't poll": "woken", "one round only": "other once"}[text], "other")
 		legend = append(legend, placed{X: x, Y: y, Text: text, Class: class, R: radius(min(i, last), last+1)})
 		x += 28 + 7.5*float64(utf8.RuneCountInString(text))
 	}
@@ -318,6 +321,7 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 	}
 	d["Top"] = y
 	var rows, ticks []placed
+	full := map[int]bool{} // columns with figures; others are left out
 	group := -1
 	for _, row := range p.rows {
 		line := placed{Text: row.row.Name(), Class: class(row.row)}
@@ -336,8 +340,8 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 		line.Y = y + dotsHeight/2
 		for i, v := range row.dots {
 			if line.Number = NotMeasured; v.at > 0 {
-				line.Number = figure(v.at)
-				line.Dots = append(line.Dots, placed{X: at(v.at), R: radius(i, len(row.dots)), From: at(v.from), To: at(v.to)})
+				line.Number, line.X = figure(v.at), at(v.at)
+				line.Dots = append(line.Dots, placed{X: line.X, R: radius(i, len(row.dots)), From: at(v.from), To: at(v.to)})
 				line.Read += "\n" + strings.Replace(p.legend[i], oneDot, strings.Split(p.axis, ":")[0], 1) + ": " + line.Number
 				line.Read += map[bool]string{true: ", in all rounds " + span(v.from, v.to)}[v.rounds > 1]
 			}
@@ -346,6 +350,9 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 		last := row.dots[len(row.dots)-1]
 		line.Cells = slices.Concat(line.Cells, []string{cmp.Or(map[bool]string{true: between(last.from, last.to, Brief)}[last.rounds > 1], NotMeasured)}, row.more)
 		line.Read = row.row.Name() + ", " + Plural(max(1, len(row.row.Rounds)), "round") + line.Read
+		for i, cell := range line.Cells {
+			full[i] = full[i] || cell != NotMeasured
+		}
 		rows = append(rows, line)
 		y += dotsHeight
 	}
@@ -366,7 +373,7 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 			ticks[i].Class = "minor tight" // there's room for their texts on a wide screen
 		}
 	}
-	d["Rows"], d["Ticks"], d["Bottom"] = rows, ticks, y
+	d["Rows"], d["Ticks"], d["Bottom"], d["Full"] = rows, ticks, y, full
 	return y
 }
 
@@ -397,7 +404,7 @@ func notes(rows []dotsRow) (all []string) {
 				Plural(d.row.Count("table_clients"), "client"), d.row.Pause(), lock.DefaultPoll))
 		}
 		if d.row.Favored() {
-			all = append(all, "‡ at its best, all in one process; it gives up the order between processes")
+			all = append(all, "‡ at its best, all in one process, where it mostly hands over without a message; no order between processes")
 		}
 		if failed := d.row.failed(); failed != "" {
 			all = append(all, "✗ "+d.row.Name()+": "+strings.Split(failed, ",")[0])
@@ -427,7 +434,7 @@ func (env Env) line() string {
 //go:embed page.html
 var pageSource string
 
-var page = html.Must(html.New("page").Parse(pageSource))
+var page = html.Must(html.New("page").Funcs(html.FuncMap{"pausesOtherwise": pausesOtherwise, "columns": func(r Row) []Figure { shown, _ := Layout{}.columns(r); return shown }}).Parse(pageSource))
 
 // WritePage writes a run of the inventory as one page with pictures, which needs
 // nothing else: no other file and no network.
@@ -441,27 +448,19 @@ func WritePage(r Report, w io.Writer) error {
 			said, pictures = append(said, notes...), append(pictures, placed)
 		}
 	}
-	var table Layout // the page scrolls
-	for _, row := range r.Rows {
-		table.Name = max(table.Name, len(row.Name()))
-	}
-	tables, s, of := []string(nil), swept(r.Rows), ""
-	for _, row := range r.Rows {
-		if value := s.of(row); value != of {
-			tables, of = append(tables, value+"\n"+table.Head()), value
-		}
-		tables[len(tables)-1] += table.Row(row)
+	s, tables := swept(r.Rows), [][]Row(nil)
+	for _, value := range s.values {
+		tables = append(tables, slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return s.of(row) != value }))
 	}
 	last, clients := greatest(r.Rows)
 	rounds := Row{Rounds: r.Rows}.all(func(r Row) *float64 { return new(float64(max(1, len(r.Rounds)))) })
 	named := each(slices.DeleteFunc(slices.Clone(last), func(r Row) bool { return r.Kind() == Baseline }), Row.Name)
-	counts := each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) })
 	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "CPUs": Plural(r.Env.CPUs, "CPU"),
 		"Subjects": named, "Last": append([]Row{{}}, r.Rows...)[len(r.Rows)], "Least": slices.Min(rounds), "Most": slices.Max(rounds),
-		"With": s.values, "Noise": noise(last), "Unsound": unsound(last), "Clients": clients, "Swung": swing(last) >= steady,
+		"With": s.values, "Noise": noise(last), "Unsound": unsound(last), "Clients": clients,
+		"Chance": chance(r.Rows), "ChanceIn": map[bool]string{true: "serial", false: "throughput"}[len(s.values) == 1],
 		"Measured": Plural(len(r.Rows), "row"), "Locks": last, "Choices": choices(last), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
-		"Counts": counts,
-		"Rows":   tables, "Legend": table.Legend(),
+		"Counts": each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) }), "Tables": tables, "Legend": Layout{}.Legend(),
 		"Wrong":  slices.ContainsFunc(last, Row.Wrong),
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {

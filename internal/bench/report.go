@@ -79,8 +79,8 @@ func (r Row) Report(figure func(x float64, unit string)) {
 type Row struct {
 	figures []Figure
 
-	// Rounds are all rounds; the row's own figures are those of the one with the
-	// median ratio, and of what must not happen the worst. None for one round.
+	// Rounds are all rounds; the row's own figures are their medians, and of what
+	// must not happen the worst. None for one round.
 	Rounds  []Row
 	isRound bool // it is one of them
 
@@ -266,32 +266,32 @@ func (r Row) serial() *float64 {
 
 func longest(r Row) *float64 { return r.Number("wait_ms.max") }
 
-// Median is the round whose ratio, or else speed, is in the middle, with the
-// worst of what must not happen in any. There should be so many rounds, or more.
+// Median has the medians of the rounds, and the worst of what must not happen in
+// any. There should be so many rounds, or more.
 func Median(done []Row, rounds int) Row {
-	sorted := slices.SortedStableFunc(slices.Values(done), func(a, b Row) int {
-		return cmp.Compare(a.speed(), b.speed())
-	})
-	middle := sorted[(len(sorted)-1)/2]
-	row := Row{figures: slices.Clone(middle.figures), meant: middle.meant, rounds: rounds, Rounds: slices.Clone(done)}
+	row := Row{figures: slices.Clone(done[0].figures), meant: done[0].meant, rounds: rounds, Rounds: slices.Clone(done)}
 	for i := range row.Rounds {
 		row.Rounds[i].isRound = true
 	}
 	for i, f := range row.figures {
-		if f.Over == nil {
-			continue
-		}
-		value := done[0].figures[i].Value
 		for _, r := range done[1:] {
-			value = f.Over(value, r.figures[i].Value)
+			if f.Over != nil {
+				row.figures[i].Value = f.Over(row.figures[i].Value, r.figures[i].Value)
+			}
 		}
-		row.figures[i].Value = value
 	}
-	return row.ranged()
+	return row.medians()
 }
 
-// ranged tells between which ratios the row's is known to be.
-func (r Row) ranged() Row {
+// medians sets the figures that the rounds have to their medians, and tells between which ratios
+// the row's is known to be.
+func (r Row) medians() Row {
+	for i, f := range r.figures {
+		of := func(r Row) *float64 { return r.Number(f.Name) }
+		if f.Over == nil && len(r.all(of)) > 0 {
+			r.figures[i].Value = r.median(of)
+		}
+	}
 	if ratios := r.all(Row.Ratio); len(ratios) > 1 {
 		r.Set("range", span(around(ratios)))
 	}
@@ -299,7 +299,7 @@ func (r Row) ranged() Row {
 }
 
 // Range is that of the row's ratio: "0.092–0.137".
-func (r Row) Range() string { return r.figure("range").show() }
+func (r Row) Range() string { return r.figure("range").Show() }
 
 // spread is half of that range, in percent of the median; without end with fewer than two rounds.
 func (r Row) spread() float64 {
@@ -411,7 +411,7 @@ func (r *Row) UnmarshalJSON(text []byte) error {
 	for i, f := range r.figures {
 		r.figures[i].Value = at(all, f.member(r.isRound))
 	}
-	r.ranged()
+	r.medians()
 	return nil
 }
 

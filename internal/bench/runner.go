@@ -67,8 +67,8 @@ func (r *Runner) Progress() string {
 // all are through, when the timeout is over or when ctx ends: the clients then stop waiting,
 // and the holder finishes and releases the lock. The row says whether all were through.
 //
-// With several rounds it reports the one with the median ratio to the serial limit, and the worst
-// of what must not happen. Rounds that ctx cuts off are left out when there is a complete one.
+// With several rounds it reports their medians, and the worst of what must not happen. Rounds that
+// ctx cuts off are left out when there is a complete one.
 //
 // It returns an error when the row could not begin: no server answers, a lock
 // cannot be built, ctx has ended. The keys it has written by then are under the

@@ -76,15 +76,15 @@ func (t Layout) heads(name string, figures []Figure) string {
 // Row is one row. Lines that say what went wrong follow it.
 func (t Layout) Row(r Row) string {
 	figures, _ := t.columns(r)
-	text := t.line(r.label(), figures, Figure.show)
+	text := t.line(r.Label(), figures, Figure.Show)
 	for _, note := range r.notes {
 		text += "  " + strings.Join(terminal.Wrap(note, max(t.Width, 79)-2, 2), "\n  ") + "\n"
 	}
 	return text
 }
 
-// label is the row's name, and on how many nodes it was where the lock is meant for more.
-func (r Row) label() string {
+// Label is the row's name, and on how many nodes it was where the lock is meant for more.
+func (r Row) Label() string {
 	if nodes := r.Count("nodes"); nodes < r.meant {
 		return fmt.Sprintf("%s (%s)", r.Name(), Plural(nodes, "node"))
 	}
@@ -110,10 +110,11 @@ func (t Layout) Ranked(all []Row) string {
 		if i == 0 || row.group() != rows[i-1].group() {
 			text += groups[row.group()] + "\n"
 		}
-		text += t.line("  "+row.label(), figures(row), Figure.show)
+		text += t.line("  "+row.Label(), figures(row), Figure.Show)
 	}
-	return "\n" + terminal.Paragraph("With "+most+", by what you give up with a lock, the fastest first by times"+
-		" serial. Serial limit and longest wait: the least and the most of the rounds.") + "\n" + text
+	return "\n" + terminal.Paragraph("With "+most+", by what you give up with a lock, the fastest first by times serial: medians of the"+
+		" rounds; serial limit and longest wait: the least and the most of them. Locks that poll mostly sleep, as long on a slow computer as"+
+		" on a fast one, where the serial limit is higher: compare these by locks taken/s, which can rank them otherwise.") + "\n" + text
 }
 
 // Legend explains the heads, and names those that there is no room for.
@@ -147,8 +148,8 @@ const (
 	percent = -2 // none, of a share in percent
 )
 
-// show is a figure in its column.
-func (f Figure) show() string {
+// Show is a figure in its column.
+func (f Figure) Show() string {
 	if x, is := f.Value.(float64); is {
 		return Decimal(&x, f.Column.Digits)
 	}

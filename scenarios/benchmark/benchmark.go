@@ -92,7 +92,7 @@ func Run(b *testing.B, build lock.Build, options ...Option) {
 	}
 }
 
-// measure reports the round with the median ratio, and the worst of what must not happen.
+// measure reports the medians of the rounds, and the worst of what must not happen.
 func measure(b *testing.B, r *bench.Runner, subject bench.Subject) {
 	var rounds []bench.Row
 	for b.Loop() {

@@ -177,7 +177,7 @@
         if (!/^Next: /.test(slides.at(-1).querySelector('.closing > .on > .next')?.innerText)) { wrong.push('the last slide leads nowhere'); }
         const opens = slides[0].matches('.opening') && slides[0].textContent, step = Number(location.pathname[6]);
         if (/glossary/.test(location) ? opens : !/[.?]$/.test(opens) || step && !opens.includes(`Step ${step} of 8`)) { wrong.push('no title: ' + opens); }
-        const listed = slides.findIndex(s => /^Too noisy/.test(s.querySelector('li')?.innerText));
+        const listed = slides.findIndex(s => /^Compare /.test(s.querySelector('li')?.innerText));
         if (listed >= 0 && listed < slides.findLastIndex(s => s.querySelector('.chart'))) { wrong.push('findings come before their charts'); }
         if (sizes.text.size > 1 || sizes.code.size > 3) { wrong.push('sizes: ' + [...sizes.text] + '; ' + [...sizes.code]); }
         const changes = (pre, edge) => pre ? edge.exec(pre.textContent)[0].split('\n').filter(line => line).length : 0;

@@ -62,7 +62,7 @@ func (g *Generator) findings(string) (string, error) {
 	}
 	text := ""
 	for _, found := range bench.Findings(r.Rows) {
-		text += "- " + strings.ReplaceAll(found, "docs/cohort.md", "[cohort](cohort.md)") + "\n"
+		text += "- " + strings.ReplaceAll(found, "docs/choosing.md", "[which lock](choosing.md)") + "\n"
 	}
 	return text, nil
 }
@@ -80,7 +80,8 @@ func (g *Generator) distance(string) (string, error) {
 		{"times serial", decimal("ratio_to_serial", bench.Brief)},
 		{"work a section, µs", func(row bench.Row) string { return bench.Decimal(new(work(row)), bench.Brief) }},
 		{"processor busy, %", func(row bench.Row) string {
-			busy := work(row) * *row.Number("acquisitions_per_second") / 1e4
+			of := slices.DeleteFunc(slices.Clone(row.Rounds), func(r bench.Row) bool { return *r.Ratio() != *row.Ratio() }) // older files have its work
+			busy := work(row) * *of[(len(of)-1)/2].Number("acquisitions_per_second") / 1e4
 			return fmt.Sprintf("%.0f", min(busy, 100))
 		}},
 		{"commands a section", decimal("commands_per_section", bench.Brief)},
