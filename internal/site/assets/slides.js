@@ -51,8 +51,8 @@
         var high = 22 * wide / 592 + 4, end = high + to - from;
         img.insertAdjacentHTML('beforebegin', '<svg class="chart" viewBox="0 0 ' + wide + ' ' + (end + 46) + '" preserveAspectRatio="xMinYMin">' + part(0, legend - 10, legend + 12, 4, 592, wide) +
           part(high, from, to, -36, 632, 632) + part(end, low, low + 44, -36, 632, 632) + '</svg>'); // with room for larger letters on the left
-        img.alt = (says.length < 150 ? says : img.alt + '.') + Array.from(text.matchAll(/>([†‡]) ([^<]+)/g), function (note) {
-          return rows.includes(note[1] + '<') ? ' ' + note[1] + ' ' + note[2] + '.' : '';
+        img.alt = (says.length < 150 ? says : img.alt + '.') + Array.from(text.matchAll(/>([†‡]) ([^<]+)(?:<\/text>\s*<text[^>]*small">([a-z][^<]*))?/g), function (note) {
+          return rows.includes(note[1] + '<') ? ' ' + note.slice(1).filter(Boolean).join(' ') + '.' : '';
         }).join('');
       }
       var again = img.parentNode.cloneNode(true);
