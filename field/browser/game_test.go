@@ -212,6 +212,13 @@ func TestALevelHelps(t *testing.T) {
 	assert.Contains(t, s.level(levelOf("diamond/watchdog", "two-holders"), "once: A> A< Az E B> B<").Verdict, "so B gives the lock back")
 	s.runs("document.getElementById('slides').click()") // with the moves
 	comes(s, "document.querySelectorAll('[data-slide] .lanes .time').length", func(c *assert.CollectT, rows int) { assert.Equal(c, 7, rows) })
+	won := "document.querySelector('[data-slide] .game')?.dataset.state + location.pathname"
+	s.visits(s.site + "/docs/levels/bronze.json?slides#level=orphaned&s=once: A> Ax")
+	is(s, won, "won/docs/levels/bronze.json")
+	s.key("PageDown")
+	is(s, won, "open/docs/levels/silver.json")
+	s.key("PageUp") // as it was
+	is(s, won, "won/docs/levels/bronze.json")
 }
 
 // What is under way is seen: a client that crashes has sent its next command before.

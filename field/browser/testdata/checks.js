@@ -138,7 +138,7 @@
           all(':scope > :is(p:not(h1 + p, .picture), ul, ol)', slides[n]).filter(seen).forEach(e => sizes.text.add(size(e)));
           all('pre', slides[n]).filter(seen).forEach(e => sizes.code.add(size(e)));
           const text = all(':scope > :is(p:not(h1 + p, .picture, .tried), ul, ol)', slides[n]).map(e => e.innerText).join(' ');
-          if (text.split(/\s+/).length > 90) { wrong.push(`slide ${n + 1} is a wall: ${text}`); }
+          if (text.split(/\s+/).length > 112) { wrong.push(`slide ${n + 1} is a wall: ${text}`); }
           const alone = slides[n].querySelector(':scope > :is(.player, .picture)');
           if (alone && (text.split(/\s+/).length > 32 || slides[n].querySelector(':scope > :is(details:not(.player + *), .copied, pre, table)'))) {
             wrong.push(`slide ${n + 1} has more than a picture or a run, and a sentence`);
@@ -211,9 +211,9 @@
           if (playing()) { wrong.push('Page Down does not pause'); }
           question();
           key('PageDown');
-          const next = at.value, right = all('.question.told .right', slide).filter(b => b.checkVisibility()).map(b => b.title);
+          const next = at.value, told = slide.querySelector('.status.told')?.innerText || '';
           if (asked() || !playing()) { wrong.push('Page Down does not play on'); }
-          if (right.join() !== 'A: DEL lock:stock → 1' || !slide.querySelector('.status').innerText.includes(right + ' ✗')) { wrong.push('right was ' + right); }
+          if (!told.includes('A: DEL lock:stock → 1 ✗')) { wrong.push('right was ' + told); }
           key('PageUp');
           if (Number(at.value) !== next - 1 || playing() || !asked()) { wrong.push('Page Up does not go back to the question'); }
           for (const leave of ['.', 'ArrowRight']) {
@@ -270,7 +270,7 @@
         if (!shown().querySelector('.player')) { wrong.push('another size shows ' + shown().innerText); }
         key('Escape', page());
         await until(() => !here().search && page().readyState === 'complete');
-        if (here().search || here().hash !== '#see-it-fail') { wrong.push('Escape leads to ' + here()); }
+        if (here().search || here().hash !== '#t=1') { wrong.push('Escape leads to ' + here()); }
         for (const [what, at, again] of [['.player[data-at="1"]', null, 'F5'], ['#three-questions', 'three-questions', 's']]) {
           page().getElementById(at)?.scrollIntoView();
           key(again, page());

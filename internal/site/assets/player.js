@@ -187,7 +187,11 @@
     var view = this;
     new ResizeObserver(function () {
       if (!view.rows) { return; }
-      if (view.room === view.lanes.clientWidth) { view.sight(); return; } // higher, or lower: more is said above
+      if (view.room === view.lanes.clientWidth) { // higher, or lower: more is said above
+        view.sight();
+        if (slides) { view.mark(view.at); }
+        return;
+      }
       view.layout(view.all);
       view.show(view.at);
     }).observe(this.lanes);
@@ -319,17 +323,19 @@
 
     // A label that is too long for its place begins further left, and what is too
     // long for the picture goes without the key, and keeps its token, lease and reply.
-    function label(at, height, text, anchor, more) {
-      var left = 78, wide = 7, most = Math.min(58, Math.floor((x.width - left) / wide));
-      var all = text.length > most ? text.replace(/ lock:stock\b/, '') : text;
-      if (all.length > most) { all = all.replace(/\bEVAL(SHA)? (?=\S+\.lua)/, ''); }
+    function label(at, height, text, anchor, more, end) { // rather without the key than across the lane at its end
+      if (d.nodes > 1) { end = NaN; } // it is across some lane anyway
+      var left = 78, wide = end ? 6.5 : 7, first = x.clients[0] + 8, most = Math.min(58, Math.floor((end ? Math.max(210, end - first) : x.width - left) / wide));
+      var fits = Math.min(most, (end - at) / wide || most), all = text.length > fits ? text.replace(/ lock:stock\b| like these/, '') : text;
+      if (all.length > fits) { all = all.replace(/\bEVAL(SHA)? (?=\S+\.lua)/, ''); }
       var arrow = all.lastIndexOf(' → '), reply = arrow < 0 ? '' : all.slice(arrow);
       var short = reply.length > most / 2 ? cut(all, most) :
         cut(all.slice(0, all.length - reply.length), most - reply.length) + reply;
-      if (!anchor) { at = Math.max(left, Math.min(at, x.width - short.length * wide)); }
+      var to = end - short.length * wide;
+      if (!anchor) { at = to >= first ? Math.min(at, to) : Math.max(left, Math.min(at, x.width - short.length * wide)); }
       var t = svg('text', { x: at, y: height, 'text-anchor': anchor || 'start',
         'class': 'what ' + (more || '') }, [short]);
-      if (text.length > most) { t.append(svg('title', {}, [text])); }
+      if (short !== text) { t.append(svg('title', {}, [text])); }
       s.append(t);
     }
     var late = svg('g'), under = s.lastChild; // an arrow across rows strikes no label out
@@ -353,7 +359,7 @@
       }
       if (row.folded) {
         label(110, here + 4, '⋯ ' + (row.to - row.from + 1) + ' more like these, until ' +
-          seconds(run.entries[row.to].at) + ' s', 'start', 'fold');
+          seconds(run.entries[row.to].at) + ' s', 'start', 'fold', x.nodes[0] - 8);
         return;
       }
       label(66, here + 4, run.label(row.from), 'end', 'time');
@@ -377,7 +383,7 @@
       var left = client + 8;
       if (e.inbound || e.text.indexOf('message') === 0) { // from the node
         flies(node, here, client, here);
-        label(left, here - 5, text);
+        label(left, here - 5, text, '', '', node - 8);
         arrow(node, here, client, here, 'message');
         if (e.reply === 'lost') { paths[r].lost = cross((client + node) / 2, here); }
         return;
@@ -389,7 +395,7 @@
         label(client + 26, here - 5, text);
         return;
       }
-      label(left, here - 5, text);
+      label(left, here - 5, text, '', '', node - 8);
       arrow(client, begin, node, here, 'message' + (e.at - e.sent > LATE ? ' late' : ''));
       if (e.back && e.back - e.at > LATE) {
         arrow(node, here, client, when(e.back), 'message late');
@@ -807,7 +813,7 @@
     for (var i = at - 1; i >= 0; i--) { add(run.what(i)); }
     add('nothing more: ' + b.names[0] + ' can\'t happen');
     question.replaceChildren(html('b', {}, ['What happens next?']), html('ol', {}, answers.sort().map(function (text) {
-      var b = html('button', { type: 'button', title: text, 'class': text === run.what(at) ? 'right' : '' }, [text]);
+      var b = html('button', { type: 'button', title: text }, [text]);
       b.addEventListener('click', function () {
         player.step(1);
         player.status.prepend(html('b', {}, [text === run.what(at) ? 'Right. ' : 'No, this happens: ']));
@@ -890,7 +896,7 @@
       i > 0 && (this.answered || i === run.last || i === run.data.broken);
     this.element.classList.toggle('answered', this.answered);
     this.question.classList.toggle('asked', this.asked());
-    this.question.classList.toggle('told', slides && this.question.dataset.at === String(i)); // which was right
+    this.status.classList.toggle('told', slides && said.breaks().some(function (b) { return b.at === shown.at; })); // the right answer
     this.element.dataset.at = String(this.at());
     this.element.dispatchEvent(new CustomEvent('step', { detail: i, bubbles: true }));
     if (!quiet) { history.replaceState(null, '', this.address()); }
@@ -927,14 +933,14 @@
     if (this.timer) { this.stop(); return; }
     if (this.at() === this.last()) { this.go(0); }
     this.playing.textContent = '❚❚ pause';
-    if (this.asked() || this.question.matches('.told')) { this.go(this.next(1)); }
+    if (this.asked() || this.status.matches('.told')) { this.go(this.next(1)); }
     this.sight();
     this.tick();
   };
   Player.prototype.tick = function () {
     var player = this;
     this.timer = setTimeout(function () {
-      if (player.at() === player.last() || player.asked() || player.question.matches('.told')) {
+      if (player.at() === player.last() || player.asked() || player.status.matches('.told')) {
         player.stop(); // before the break a learner is asked, and on slides sees it
         return;
       }
@@ -942,17 +948,18 @@
       player.tick();
     }, 900 * Number(this.speed.value));
   };
-  // undo goes back to where playing stopped before: at a question, which is asked again, or at the beginning. On the
-  // way to there it goes a step back. At the beginning there is none.
-  Player.prototype.undo = function () {
-    var view = this.main, at = this.at(), stops = [0].concat(view.run.breaks().map(function (b) { return b.at - 1; })).filter(function (to) {
-      return to < at && view.rowOf[to] < view.rowOf[to + 1];
-    });
-    var stopped = this.timer ? false : at === this.last() || this.asked(), back = stopped ? stops.pop() : this.next(-1);
+  // turn is a clicker's: it plays a run to its next stop or, while it plays, jumps there. Back, it jumps to the stop
+  // before, from which all is asked again. Stops are the questions before the breaks, the breaks, and both ends. Where
+  // there is none, it returns false.
+  Player.prototype.turn = function (by) {
+    var at = this.at(), to = [0].concat(this.main.run.breaks().flatMap(function (b) { return [Math.max(0, b.at - 1), b.at]; }), this.last())[by < 0 ?
+      'findLast' : 'find'](function (stop) { return (stop - at) * by > 0; });
+    if (to === undefined) { return false; }
+    if (by > 0 && !this.timer) { this.toggle(); return true; }
     this.stop();
-    if (at && (stopped || stops.indexOf(back) >= 0)) { this.seen = back; this.answered = false; }
-    if (at) { this.go(back); }
-    return at > 0;
+    if (by < 0) { this.seen = to; this.answered = false; }
+    this.go(to);
+    return true;
   };
   Player.prototype.stop = function () {
     clearTimeout(this.timer);

@@ -247,7 +247,8 @@
     try { return JSON.parse(sessionStorage.getItem('slide')) || []; } catch (e) { return []; }
   }
   if (toSlides) { toSlides.addEventListener('click', function () {
-    var named = document.getElementById(location.hash.slice(1)), ended = left();
+    var moved = document.querySelector('.player[data-at]:not([data-at="0"])'), ended = left(); // a run's moment is below its heading
+    var named = document.getElementById(location.hash.slice(1)) || moved && Array.from(main.querySelectorAll('h2[id], h3[id]')).filter(function (h) { return h.compareDocumentPosition(moved) & 4; }).pop();
     var head = named && named.getBoundingClientRect().top >= 0 && sighted(named, innerHeight) ? named :
       Array.from(main.querySelectorAll('h2[id], h3[id]')).filter(function (h) { return sighted(h, innerHeight / 3); }).pop();
     toSlides.href = ended[0] === location.pathname + location.hash && (!head || head === named) ? ended[1] :

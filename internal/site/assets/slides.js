@@ -5,9 +5,10 @@
   var help = document.getElementById('help'), keys = document.getElementById('keys');
   var query = new URLSearchParams(location.search);
   var slides, shown = 0, bar, count, minutes, began = Date.now(), room, gap, resized;
-  var BIG = '.copied, pre, table, .player, .game, .picture'; // what isn't text
+  var BIG = '.duet, .copied, pre, table, .player, .game, .picture'; // what isn't text
   var GROWS = [1.7, 1.5, 1.4, 1.3, 1.22], MOST = 1.06; // sizes of code, and how many times as many lines fit in the smallest
-  var LONG = 76, BEFORE = 'previousElementSibling', AFTER = 'nextElementSibling'; // words of running text
+  var PICK = 'Keys 1 to 9 pick. Page Down again: next level.';
+  var LONG = 100, BEFORE = 'previousElementSibling', AFTER = 'nextElementSibling'; // words of running text
 
   function words(block) { return block.textContent.trim().split(/\s+/).length; }
   function colon(block) { return /:\s*$/.test(block.textContent); }
@@ -35,23 +36,29 @@
     });
   }
 
-  // columns draws a benchmark's picture, which is high, again: its first group, the scale and what it
-  // says on the left, its other groups on the right.
-  function columns(img) {
+  // halves draws a benchmark's picture, which is high, again: its first group on one slide, its other groups on the
+  // next, each with the scale. What it says is below it if that is short, and in the list of findings if not.
+  function halves(img) {
     return fetch(img.src).then(function (got) { return got.text(); }).then(function (text) {
-      var high = Number(/height="(\d+)/.exec(text)[1]), low = Number(/\dV([\d.]+)/.exec(text)[1]);
-      var legend = Number(/cy="(\d+)/.exec(text)[1]), next = Array.from(text.matchAll(/y="([\d.]+)" dy="-20"/g))[1][1] - 36; // above its label
-      var left = next - legend + 13;
-      var above = ''; // of a label that is too long for a line
-      text = text.replace(/(small group">)([^<:]+: )(?=[^<]{40})/, function (all, tag, words) { above = '<text class="small" x="636" y="42">' + words + '</text>'; return tag; });
-      function part(x, y, from, to, wide, high) { // of the picture, at a place, with room for larger letters on its left
-        return ['<svg x="', x, '" y="', y, '" width="', wide || 632, '" height="', high || to - from, '" viewBox="', wide ? 4 : -36, ' ', from, ' ', wide ? 592 : 632, ' ',
-          to - from, '">', text.slice(text.indexOf('<style'))].join('');
+      var low = Number(/\dV([\d.]+)/.exec(text)[1]), legend = Number(/cy="(\d+)/.exec(text)[1]);
+      var next = Array.from(text.matchAll(/y="([\d.]+)" dy="-20"/g))[1][1] - 36, cut = text.indexOf('y="' + (next + 36)); // above its label
+      var says = Array.from(text.matchAll(/class="found">([^<]+)/g), function (line) { return line[1]; }).join(' ');
+      function part(y, from, to, left, span, wide) { // of the picture, at a height
+        return ['<svg y="', y, '" width="', wide, '" height="', (to - from) * wide / span, '" viewBox="', left, ' ', from, ' ', span, ' ', to - from, '">',
+          text.slice(text.indexOf('<style'))].join('');
       }
-      img.insertAdjacentHTML('beforebegin', '<svg class="chart" viewBox="0 0 1264 ' + Math.max(left + high - low + 5, 92 + low - next) + '">' +
-        part(0, 0, legend - 10, legend + 12, 850, 32) + part(0, 28, legend + 8, next) + part(0, left + 7, low, low + 44) + part(0, left + 51, low + 46, high) +
-        part(632, 48, next, low + 44) + above + '</svg>');
-      img.alt += Array.from(text.matchAll(/>([†‡] [^<]+)/g), function (note) { return '. ' + note[1]; }).join('');
+      function half(wide, from, to, img, rows) {
+        var high = 22 * wide / 592 + 4, end = high + to - from;
+        img.insertAdjacentHTML('beforebegin', '<svg class="chart" viewBox="0 0 ' + wide + ' ' + (end + 46) + '" preserveAspectRatio="xMinYMin">' + part(0, legend - 10, legend + 12, 4, 592, wide) +
+          part(high, from, to, -36, 632, 632) + part(end, low, low + 44, -36, 632, 632) + '</svg>'); // with room for larger letters on the left
+        img.alt = (says.length < 150 ? says : img.alt + '.') + Array.from(text.matchAll(/>([†‡]) ([^<]+)(?:<\/text>\s*<text[^>]*small">([a-z][^<]*))?/g), function (note) {
+          return rows.includes(note[1] + '<') ? ' ' + note.slice(1).filter(Boolean).join(' ') + '.' : '';
+        }).join('');
+      }
+      var again = img.parentNode.cloneNode(true);
+      img.parentNode.after(again);
+      half(632, legend + 8, next, img, text.slice(0, cut));
+      half(850, next, low, again.querySelector('img'), text.slice(cut));
     }).catch(function () {}); // a page from a disk can't read it
   }
 
@@ -76,6 +83,7 @@
     all.querySelectorAll('pre').forEach(function (pre) { // a command is rather wrapped than small
       pre.classList.toggle('line', !/\n\s*\S/.test(pre.textContent));
     });
+    each(':is(pre, .copied)', putBeside);
     each('p > img', function (img) {
       img.parentNode.className = 'picture';
       img.parentNode.appendChild(document.createElement('small')).textContent = img.alt.replace(/ ✗.*| ?\([^)]*\)/g, '');
@@ -94,26 +102,27 @@
       var box = block.getBoundingClientRect(), last = units[units.length - 1], head = block.matches('h1, h2, h3'), big = block.matches(BIG);
       if (last && (!box.height || block.matches('.tried + .outcome'))) { last.blocks.push(block); return; }
       units.push({ blocks: [block], head: head, title: title = head ? block : title, big: big, top: box.top, bottom: box.bottom,
-        leads: head ? 2000 : block.matches('.name') ? 500 : colon(block) ? 150 : 0, // to what comes after it
+        leads: head ? 2000 : block.matches('.name') ? 500 : colon(block) ? 150 : block.matches(':has(+ .tried)') ? 40 : 0, // to what comes after it
         // alone is how many words may be beside it
         alone: block.matches('.player, .game, .picture:has(> svg)') ? 15 : block.matches('.picture') ? 32 : 0,
         rest: block.matches('.rest, :has(> .rest)'), fold: block.matches('details'), text: block.matches('p:not(.picture)'), list: block.matches('ul, ol') && block.dataset.block,
         words: big || head ? 0 : words(block.querySelector('summary') || block) });
     });
+    function after(i, j) { return units.slice(i, j).reduce(function (sum, u) { return sum + u.words; }, 0); }
     // cost is what is bad about a slide with the units from i to before j.
     function cost(i, j) {
       var first = units[i], last = units[j - 1], high = last.bottom - first.top, cost = 30, text = 0, big = false, alone = 0, others = 0, folds = false;
       units.slice(i, j).forEach(function (u, n) {
         text += u.words; big = big || u.big;
-        cost += u.head && n ? (u.title.nodeName === 'H2' ? 50 : 30) + (j < units.length && units[j].title === last.title ? 200 : 0) : u.rest && n ? 400 : 0;
+        cost += u.head && n ? (u.title.nodeName === 'H2' ? 40 : 30) + (j < units.length && units[j].title === last.title ? after(i + n, j) > 24 ? 40 : 200 : 0) : u.rest && n ? 400 : 0;
         folds = folds || u.fold;
         others += u.head && !n || u.alone && !alone ? 0 : u.text ? 1 : 9;
         alone = alone || u.alone;
       });
-      if (folds && units.slice(i + 1, j).some(function (u) { return u.head; })) { cost += 1500; } // an answer needs its room
+      if (folds && units.slice(i + 1, j).some(function (u) { return u.head; })) { cost += 20; } // an answer hides what is not its section
       if (!first.head) { high += first.title ? first.title.offsetHeight + gap : 0; cost += 15; } // the title is repeated
       if (alone) { high = room; cost += others > 2 || text > alone ? 1e4 : 5 * others; } // it takes what room there is
-      if (text > 88 || high < 0.3 * room && !folds) { cost += text > 88 ? 1700 : 1900; } // a wall, or nearly empty
+      if (text > LONG + 12 || high < 0.3 * room && !folds) { cost += text > LONG ? 1700 : 1900; } // a wall, or nearly empty
       if (high > room) { cost += j - i > 1 + first.head ? 1e5 : 1e3; }
       if (j < units.length) { cost += last.leads + (!last.list || units[j].list !== last.list ? 0 : last.title === first.title ? 12 : 25); }
       return cost + 120 * Math.pow(Math.max(0, 1 - high / room / 0.7), 2) +
@@ -146,22 +155,24 @@
     return slides;
   }
 
-  // opening takes the page's title, its step on the arc, and its first sentence; the title is repeated over
-  // the text below it. closing takes the way on, so that a click too many stays on the page.
+  // opening takes the page's title, its step on the arc, and its first text if that is short; the title is repeated
+  // over other text. closing takes the way on, so that a click too many stays on the page.
   function opening() {
     var section = document.createElement('section'), head = main.querySelector('h1'), way = main.querySelector('h1 + p:has(> em:first-child)');
-    var text = (way || head)[AFTER], again = head.cloneNode(true), line = document.createElement('p');
+    var text = (way || head)[AFTER], again = head.cloneNode(true), step = way && way.children[1];
     if (main.querySelector('.game')) { return null; }
     if (text.matches('.way')) { text = text[AFTER]; text[BEFORE].remove(); }
-    line.innerHTML = !text.matches('p, ul') || way && !way.children[1] ? '' : (text.querySelector('li') || text).innerHTML.replace(/^<strong>.*?<\/strong>/, '');
-    line.textContent = (/^[^]*?[.?!:](?=\s|$)/.exec(line.textContent) || [''])[0];
-    if (!way && !line.textContent) { return null; }
     section.className = 'opening';
-    if (way && way.children[1]) { way.replaceChildren(way.firstChild); } // no links to read beside it
+    section.append(head);
+    if (way) { section.append(way); }
+    if (step) { way.replaceChildren(way.firstChild); } // no links to read beside it
+    else if (text.matches('p:not(:has(img))') && words(text) < 60 && !colon(text)) {
+      section.append(text);
+      text = main.firstElementChild;
+    } else if (!way) { main.prepend(head); return null; }
     head.innerHTML = head.innerHTML.replace(': ', ':<br>');
     again.removeAttribute('id');
     delete again.dataset.block;
-    section.append(head, way || '', line);
     if (!text.matches('h2')) { text.before(again); }
     return section;
   }
@@ -176,7 +187,7 @@
   function grow(section, most) {
     section.grown = GROWS.find(function (size) {
       section.style.setProperty('--grow', size);
-      return size <= most && (size === GROWS[4] || section.offsetHeight <= room && !Array.from(section.querySelectorAll(':scope > :is(pre, table), .copied > pre')).some(wide));
+      return size <= most && (size === GROWS[4] || section.offsetHeight <= room && !Array.from(section.querySelectorAll(':scope > :is(pre, table), .copied > pre, .duet > pre')).some(wide));
     });
   }
   function tables(section) {
@@ -204,6 +215,19 @@
     var blocks = Array.from(fold.children);
     blocks.forEach(function (block) { block.dataset.block = fold.dataset.block; });
     fold.replaceWith.apply(fold, blocks);
+  }
+
+  // putBeside puts narrow code on the right of the text around it.
+  function putBeside(code) {
+    var lines = code.textContent.trimEnd().split('\n'), box = document.createElement('div'), texts = document.createElement('div'), many = 0;
+    var text = 'p:not(:has(img), .name, .tried, .outcome)', before = code, after = code[AFTER];
+    while (before[BEFORE] && before[BEFORE].matches(text)) { many += words(before = before[BEFORE]); }
+    if (before === code || many > 60 || code.offsetHeight > 0.85 * room || lines.length < 8 || lines.length > 18 || lines.some(function (line) { return line.length > 44; })) { return; }
+    box.className = 'duet';
+    before.before(box);
+    while (before !== code) { texts.append(before); before = box[AFTER]; }
+    if (after && after.matches(text) && words(after) < 15 && !colon(after)) { texts.append(after); }
+    box.append(texts, code);
   }
 
   // divideText puts the sentences of a long paragraph or item into several.
@@ -292,7 +316,7 @@
     var most = Math.max(4, (below(part) - gap - pre.offsetHeight) / high + lines.length), limit = pre.matches('.small') ? 1 : MOST, block = part.dataset.block; // most of them fit
     if (!pre.offsetHeight || pre.offsetHeight + first + last < below(part) - gap) { return; }
     var changed = lines.map(function (line) { return diff && /^[+-]/.test(line); }), keeps = lines.map(function (line, i) {
-      return !diff || /^ (func|type)\b/.test(line) || changed.slice(Math.max(0, i - 2), i + 4).some(Boolean);
+      return !diff || /^ (func|type)\b/.test(line) || changed.slice(Math.max(0, i - 1), i + 4).some(Boolean);
     });
     keeps = keeps.map(function (keep, i) { // nothing ends with a line that opens what is left out
       return keep && (changed[i] || keeps[i + 1] !== false || !/[{(]$/.test(lines[i]) || /^ (func|type)\b/.test(lines[i]));
@@ -358,8 +382,11 @@
 
   // show turns to a slide, or to the next page's first one, or to the last one of the page before.
   function show(next) {
-    var level = next < 0 && Array.from(main.querySelectorAll('.neighbors a')).find(function (a) { return /^←/.test(a.textContent); });
-    if (level) { return level.click(); }
+    var level = (next < 0 || next >= slides.length) && main.querySelector('.neighbors a:' + (next < 0 ? 'first' : 'last') + '-child');
+    if (level && /^←/.test(level.textContent) === next < 0) {
+      level.hash = next < 0 && kept(level.pathname + level.hash) || level.hash; // as it was won
+      return level.click();
+    }
     if (next < 0) { return lockladder.go('previous', '?slides=last'); }
     if (next >= slides.length) { return lockladder.go('next', '?slides'); }
     slides.forEach(function (section, i) { section.hidden = i !== next; });
@@ -373,7 +400,15 @@
     count.textContent = slides[1] ? (shown + 1) + ' of ' + slides.length : ''; // not of a level or a file
     bar.children[3].dataset.next = section(shown + 1) === section(shown) ? '' : ' ' + section(shown + 1);
     clock();
-    history.replaceState(null, '', '?block=' + block() + '&slides=' + (shown + 1) + location.hash); // another size has other slides
+    keep();
+  }
+  // keep has the address show the slide, and how many of its answers were opened. Another size has other slides.
+  function keep() {
+    var seen = slides[shown].querySelectorAll(':scope > [data-seen]').length;
+    history.replaceState(null, '', '?block=' + block() + '&slides=' + (shown + 1) + (seen ? '&seen=' + seen : '') + location.hash);
+  }
+  function kept(name) {
+    try { return sessionStorage.getItem(name); } catch (e) { return null; }
   }
 
   function section(n) { // a slide's title
@@ -408,6 +443,10 @@
     var asked = query.get('slides'), same = '[data-block="' + query.get('block') + '"]', at = having(same);
     if (at < 0 || slides[asked - 1] && slides[asked - 1].querySelector(same)) { at = asked === 'last' ? slides.length - 1 : Number(asked) ? asked - 1 : asked ? having('[id="' + asked + '"]') : named(); }
     show(Math.max(0, Math.min(slides.length - 1, at)));
+    Array.from(slides[shown].querySelectorAll(':scope > details')).slice(0, query.get('seen')).forEach(function (fold) {
+      fold.open = !(fold.dataset.seen = '');
+    });
+    keep();
     window.addEventListener('hashchange', function () { show(named() < 0 ? shown : named()); });
     main.addEventListener('toggle', function () { fill(slides[shown]); }, true);
     main.addEventListener('click', function (e) { // a level that is opened from a slide is one
@@ -434,20 +473,29 @@
         last.open = false;
         delete last.dataset.seen;
         if (opened[0]) { opened.pop().open = true; }
+        keep();
       } else if (undo) { undo.click(); }
-      return last || undo || player && player.undo();
+      return last || undo || player && player.turn(-1);
     }
-    var won = slide.querySelector('.game .cards .next');
-    if (won) { won.click(); return true; }
-    if (next && next.matches('.player')) { player.toggle(); } else if (next) { next.firstElementChild.click(); }
-    return next && !(next.dataset.seen = '');
+    var won = slide.querySelector('.game .cards .next'), advice = slide.querySelector('.game:has(.neighbors) .advice');
+    if (won) {
+      try { sessionStorage.setItem(location.pathname + location.hash.split('&')[0], location.hash); } catch (e) { }
+      won.click();
+    } else if (advice && advice.textContent !== PICK) { advice.textContent = PICK; }
+    else if (next && next.matches('.player')) { player.turn(1); }
+    else if (next) {
+      next.firstElementChild.click();
+      next.dataset.seen = '';
+      keep();
+    } else { return false; }
+    return true;
   }
   // leave shows the whole page, at what the slide shows. From there site.js leads back to the slide.
   function leave() {
     var titled = Array.from(main.querySelectorAll('h2[id], h3[id]')).filter(function (head) { return slides.indexOf(head.parentNode) <= shown; }).pop();
-    var section = titled ? '#' + titled.id : '';
-    try { sessionStorage.setItem('slide', JSON.stringify([location.pathname + (section || location.hash), location.search + location.hash])); } catch (e) { }
-    location.href = location.pathname + (section || location.hash);
+    var player = run(slides[shown]), to = player && player.at() ? player.address() : titled ? '#' + titled.id : location.hash;
+    try { sessionStorage.setItem('slide', JSON.stringify([location.pathname + to, location.search + location.hash])); } catch (e) { }
+    location.href = location.pathname + to;
   }
 
   // The first key, and the first click, on a black screen only brings the picture back.
@@ -474,6 +522,6 @@
   });
   window.addEventListener('load', function () { // a player is drawn where it can be measured
     var charts = main.querySelectorAll('img[src*="benchmark-"]');
-    if (charts.length) { Promise.all(Array.from(charts, columns)).then(present); } else { present(); }
+    if (charts.length) { Promise.all(Array.from(charts, halves)).then(present); } else { present(); }
   });
 })();

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/lockladder/lockladder/internal/bench"
 )
@@ -61,7 +62,7 @@ func (g *Generator) findings(string) (string, error) {
 	}
 	text := ""
 	for _, found := range bench.Findings(r.Rows) {
-		text += "- " + found + "\n"
+		text += "- " + strings.ReplaceAll(found, "docs/choosing.md", "[which lock](choosing.md)") + "\n"
 	}
 	return text, nil
 }
