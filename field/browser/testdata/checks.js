@@ -332,7 +332,7 @@
           ['job locked forever', '/docs/cache.md'], ['two clients hold the lock', '/docs/glossary.md'],
           ['measure my own lock', '/docs/benchmark.md'], ['which lock should I use', '/docs/at-work.md'],
           ['renewSource', '/docs/6-watchdog.md'], ['-swarm.worlds', '/docs/swarm.md'], ['SET NX PX', '/docs/3-gold.md'],
-          ['fairness', '/docs/fair.md'], ['pg_advisory_lock', '/docs/recipe.md'], ['setIfAbsent', '/docs/redisson.md'], ['CROSSSLOT', '/docs/go-redis.md'],
+          ['fairness', '/docs/fair.md'], ['pg_advisory_lock', '/docs/recipe.md'], ['setIfAbsent', '/docs/redisson.md'], ['CROSSSLOT', '/docs/production.md'],
           ['GET_LOCK', '/docs/alternatives.md'], ['leader election', '/docs/alternatives.md'], ['distributed lock', '/docs/0-before.md'],
           ['redis lock not released', '/docs/1-bronze.md'], ['two processes got the lock', '/docs/glossary.md'], ['double booking', '/docs/transactions.md'],
           ['redis', '/docs/go-redis.md'], ['node.js', '/docs/libraries.md'],
