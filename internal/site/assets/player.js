@@ -89,17 +89,20 @@
   Run.prototype.says = function (i) {
     return seconds(this.entries[i].at) + ' s · ' + this.what(i);
   };
-  // breaks are the entries that break something, and what. On slides a release of another client's lock, which
-  // leads to what the run ends with, is one.
+  // breaks are the entries that break something, and what: also a release of another client's lock, which leads to
+  // what the run ends with. Only slides ask what such an early one does.
   Run.prototype.breaks = function () {
     var d = this.data, run = this;
     return d.breaks || this.entries.flatMap(function (e, i) {
       var was = i && run.entries[i - 1].state, lease = was && (was.leases || [])[0];
       return i === d.broken ? [{ at: i, names: [d.invariant], event: d.event.replace(/^[\d.]+ s: /, '') }] :
-        slides && was && i < d.broken && e.client >= 0 && e.node >= 0 && was.owner !== '-' && e.state.owner === '-' &&
+        was && i < d.broken && e.client >= 0 && e.node >= 0 && was.owner !== '-' && e.state.owner === '-' &&
         run.clientOf(was.owner) !== e.client && !(lease && lease.ends <= e.at) ?
-          [{ at: i, names: ['foreign release'], event: run.who(e) + ' removes the lock that ' + was.owner + ' has' }] : [];
+          [{ at: i, early: true, names: ['foreign release'], event: run.who(e) + ' removes the lock that ' + was.owner + ' has' }] : [];
     });
+  };
+  Run.prototype.questions = function () {
+    return this.breaks().filter(function (b) { return slides || !b.early; });
   };
   // learned are the clients whose lock had told them by an entry that it is lost. No entry says so:
   // it is another client's at which they first don't believe that they hold it, and their
@@ -759,7 +762,7 @@
     });
     this.status = html('p', { 'class': 'status', 'aria-live': 'polite' });
     this.question = html('div', { 'class': 'question', role: 'group', 'aria-label': 'What happens next?' });
-    var first = this.main.run.breaks()[0];
+    var first = this.main.run.questions()[0];
     if (first && first.at && !this.known) { this.ask(first); } else { this.question.hidden = true; }
     this.views = html('div', { 'class': 'views' });
     var others = Object.keys(this.runs).filter(function (name) { return name !== d.lock; });
@@ -919,7 +922,7 @@
   };
   // asked says whether the next step breaks something, and nobody has answered yet; then the question is written.
   Player.prototype.asked = function () {
-    var next = this.next(1), b = !this.answered && this.main.at < next && this.main.run.breaks().find(function (b) { return b.at === next; });
+    var next = this.next(1), b = !this.answered && this.main.at < next && this.main.run.questions().find(function (b) { return b.at === next; });
     if (b && this.seen < next) { this.ask(b); }
     return !!b && this.seen < next;
   };
