@@ -295,6 +295,6 @@ func (s settings) shortest(t *testing.T, build Build, story swarm.Story, invaria
 		Event: b.Break.String(), Timeline: b.history.Render(b.Entry, []*lab.Break{b.Break}),
 		Sequence: b.history.Entries, BrokenAt: b.Entry, Story: story.String()}
 	return fmt.Sprintf("a flaw that is not declared: %s, in the random world %d/%d\n\n%s\n\n%s\n"+
-		"To play it again: go test -run '^%s$' -swarm.world %[2]d/%[3]d", r.Invariant, seed, n,
+		"To play it again: go test -run '^%s$/^random_worlds$' -swarm.world %[2]d/%[3]d", r.Invariant, seed, n,
 		strings.Join(terminal.Wrap(r.Story, terminal.Columns, 0), "\n"), r.Timeline, s.lock), r
 }

@@ -70,15 +70,14 @@ func soak(ctx context.Context, c config, keep string, out, log io.Writer) int {
 		return failed
 	}
 	c.Progress = log
-	began, ran := time.Now(), run(ctx, c, dir)
+	ran := run(ctx, c, dir)
 	verdict, err := judgeDir(dir)
 	if err := errors.Join(ran, err); err != nil {
 		fmt.Fprintf(log, "soak: %s: %v\nThe run is in %s\n", c.Rung, err, dir)
 		return failed
 	}
 	if ctx.Err() != nil {
-		fmt.Fprintf(out, "interrupted after %v of %v: what happened until then is judged\n",
-			time.Since(began).Round(time.Second), c.For)
+		fmt.Fprintf(out, "interrupted before %v were over: what happened until then is judged\n", c.For)
 	}
 	verdict.Write(out)
 	if status(verdict) != held || keep != "" {

@@ -75,7 +75,7 @@ func rightly(flags *flag.FlagSet, err error) error {
 	form := "a whole number, such as 4"
 	if value, ok := flags.Lookup(parts[2]).Value.(flag.Getter); ok {
 		if _, is := value.Get().(time.Duration); is {
-			form = "a duration, such as 20ms"
+			form = "a duration, such as 20s or 20ms"
 		}
 	}
 	return errors.New(parts[1] + "it must be " + form)

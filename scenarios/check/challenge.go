@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/scenarios"
 	"github.com/lockladder/lockladder/scenarios/protocol"
@@ -141,7 +140,7 @@ func (c *checking) shows(missing string) {
 		return r.Scenario != name || r.Verdict != scenarios.Breaks
 	})
 	if text := scenarios.Report(broken).Failures(); text != "" {
-		fmt.Fprint(c.out, history.Legend, "\n", protocol.InWords(text))
+		fmt.Fprint(c.out, legend, "\n", protocol.InWords(text))
 		return
 	}
 	why := "it needs something that your lock doesn't have"

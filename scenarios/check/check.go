@@ -206,6 +206,8 @@ func flawOf(r scenarios.Result) lock.Flaw {
 	return lock.Flaw{Scenario: r.Scenario, Invariant: r.Invariant}
 }
 
+const legend = history.Legend + "Times are scaled to a lease of 10 s. The real one is 3 s or longer: EX 3, PX 3000.\n"
+
 // print prints the results for a person.
 func (c *checking) print(took time.Duration) {
 	whole := len(c.only)
@@ -213,7 +215,7 @@ func (c *checking) print(took time.Duration) {
 		whole = scenarios.Wholly
 	}
 	if failures := scenarios.Report(c.results).Brief(whole); failures != "" {
-		fmt.Fprintf(c.out, "\n%s\n%s", history.Legend, protocol.InWords(failures))
+		fmt.Fprintf(c.out, "\n%s\n%s", legend, protocol.InWords(failures))
 	}
 	fmt.Fprintf(c.out, "\n%-25s %-22s %s\n", "scenario", "invariant", "verdict")
 	for _, r := range c.results {
