@@ -41,7 +41,8 @@ func (s *S) disturbed() bool {
 		}
 		lasting := s.settings.story.Repeats || slices.Contains([]swarm.Kind{swarm.Full, swarm.Dies,
 			swarm.DiesBefore, swarm.DiesAfter, swarm.Stops, swarm.CutOff}, f.Kind)
-		if f.Kind != swarm.Flush && began <= s.Now() && (lasting || s.Now() <= began+over) {
+		rounded := lease / 1000 // as scaled times are
+		if f.Kind != swarm.Flush && began <= s.Now()+rounded && (lasting || s.Now() <= began+over) {
 			return true
 		}
 	}

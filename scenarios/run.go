@@ -390,8 +390,9 @@ func (s *S) run(scripts ...func()) {
 			" or on Env.Dial", errUnseen)
 		return
 	}
-	s.Fail("%w, but no client set the key %q: say which keys stand for the lock, with"+
-		" scenarios.Keys, or a program with \"keys\" in its hello", errUnseen, s.Keys[0])
+	s.Fail("%w, but no client set the key %q. If the lock puts a prefix before it, add the option\n"+
+		"  scenarios.Keys(func(key string) []string { return []string{\"PREFIX\" + key} })\n"+
+		"or, in the hello of a program, \"keys\": [\"PREFIX{key}\"]", errUnseen, s.Keys[0])
 }
 
 func (s *S) someoneHeld() bool {

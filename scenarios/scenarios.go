@@ -98,7 +98,7 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 		}
 	}
 	if next := report.Grade().Next; t.Failed() && len(next) > 0 && len(next[0].Missing) > 0 {
-		grade += fmt.Sprintf("\nBegin with the first:\n  "+alone, s.lock, scenariosOf(next[0].Missing)[0])
+		grade += fmt.Sprintf("\nBegin with the first, in the package's directory:\n  "+alone, s.lock, scenariosOf(next[0].Missing)[0])
 	}
 	if s.ranAll() {
 		t.Logf("\n%s", grade)
