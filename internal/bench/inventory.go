@@ -132,6 +132,7 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 		return Plan{}, err
 	}
 	p := Plan{Config: Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt}, Header: w.header(run)}
+	p.Layout.Jain = w.Loop > 0 || w.Ops > 1
 	if args := strings.Fields(w.program); len(args) > 0 {
 		p.Layout.Name, p.Nodes = len(ProgramName(args)), ProgramNodes
 	}
@@ -288,14 +289,20 @@ func (w *Inventory) pauses(run Run) string {
 	if len(w.polls) > 1 {
 		return commas(w.polls) + jitter
 	}
-	s := w.Settings
-	s.Clients, s.Poll = slices.Max(w.clients), w.polls[0]
-	usual := s.Pause(Subject{}, !run.Real)
-	text := usual.String()
-	for _, subject := range run.Subjects {
-		if pause := s.Pause(subject, !run.Real); pause != usual {
-			text += fmt.Sprintf(" (%s: %v)", subject.Name, pause)
+	s, usual, text, last := w.Settings, time.Duration(0), "", ""
+	s.Poll = w.polls[0]
+	for _, s.Clients = range w.clients {
+		usual = s.Pause(Subject{}, !run.Real)
+		now := usual.String()
+		for _, subject := range run.Subjects {
+			if pause := s.Pause(subject, !run.Real); pause != usual {
+				now += fmt.Sprintf(" (%s: %v)", subject.Name, pause)
+			}
 		}
+		if now != last {
+			text += map[bool]string{true: fmt.Sprintf(", with %s ", Plural(s.Clients, "client"))}[last != ""] + now
+		}
+		last = now
 	}
 	text += jitter
 	if usual != lock.DefaultPoll {
