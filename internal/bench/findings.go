@@ -76,9 +76,9 @@ func fastest(rows []Row) string {
 			if slices.ContainsFunc(all[:n], Row.Favored) {
 				text = strings.Replace(text, "cohort", "cohort (at its best, with all clients in one process; no order between processes)", 1) +
 					" Cohort in several processes wasn't measured: with one client in each, it is no faster than notify (docs/choosing.md)."
-				text += " For clients in many processes: " + names(rows, all[n]) + " is the fastest of the others by the medians"
+				text += " For clients in many processes, by the medians: " + names(rows, all[n])
 				if next := slices.IndexFunc(all[n:], ordered); next > 0 {
-					text += ", and " + names(rows, all[n+next]) + " of those that keep the order of arrival (100 % of pairs)"
+					text += ", or " + names(rows, all[n+next]) + " where order counts"
 				}
 				text += "."
 			}
@@ -206,8 +206,8 @@ func processor(rows []Row) string {
 	if len(woken) == 0 || len(polling) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Waking saves commands, but costs calls; the processor time of clients and servers counts both. By the medians, it is %s µs for"+
-		" each acquisition and critical section with the locks that wake, and %s µs with those that poll and pause.",
+	return fmt.Sprintf("Waking saves commands, but costs calls; processor time counts both: by the medians, %s µs for each acquisition with locks"+
+		" that wake, and %s µs with those that poll.",
 		middle(woken, Row.Work, Brief), middle(polling, Row.Work, Brief))
 }
 
@@ -252,14 +252,12 @@ func noise(rows []Row) string {
 	text, swing := "", swing(rows)
 	if len(noise) > 0 {
 		which, whose := "all rows only roughly", "their"
-		if len(quiet) > 1 && len(noise) <= len(quiet) {
-			which = names(rows, noise...) + " only roughly"
-		} else if len(quiet) > 1 {
+		if len(quiet) > 1 {
 			which, whose = "closely only "+names(rows, quiet...), "the others'"
 		} else if len(quiet) == 1 {
 			whose = "but for " + names(rows, quiet...) + ", their"
 		}
-		text = fmt.Sprintf("Compare %s: %s range (95 %% confidence; with fewer than %d rounds, lowest to highest) is %d %% of the median or more%s,"+
+		text = fmt.Sprintf("Compare %s: %s range (95 %% confidence; under %d rounds, lowest to highest) is %d %% of the median or more%s,"+
 			" so they differ only where ranges don't overlap. ", which, whose, trusted, 2*noisy,
 			map[bool]string{true: fmt.Sprintf(", or they have fewer than %d rounds, which count as half to twice as fast", fewest)}[extreme(noise, 1, Row.doubt).doubt() > 1])
 	}
@@ -332,9 +330,7 @@ func extremes(all, rows []Row, need float64, of func(Row) *float64, sentence str
 			rounds := map[bool]string{true: "In every round, ", false: "In the rounds with the median ratio, "}[len(high.all(of)) > 0] // of an older file
 			return fmt.Sprintf(rounds+sentence, names(all, high), figure(m.least(high)), names(all, low), figure(m.most(low)))
 		}
-		few := map[bool]string{true: fmt.Sprintf(" (fewer than %d rounds count as half to twice as much)", fewest)}
-		return "No two of these locks differ by a factor of " + bound(need, up) + " or more in all rounds" +
-			few[slices.ContainsFunc(rows, func(r Row) bool { return r.doubt() > 1 })] + "."
+		return "No two of these locks differ by a factor of " + bound(need, up) + " or more in all rounds."
 	}
 	return ""
 }
@@ -345,7 +341,6 @@ type choice struct {
 	Rows                                  []Row
 	Group, Speed, Unit, Order, Cost, Work string
 	Best, Times                           string // what is ahead of it in speed, "" for none
-	Ordered                               bool
 }
 
 // choices are those between locks that did what a lock should: of those that poll one server, and do
@@ -365,8 +360,7 @@ func choices(rows []Row) (all []choice) {
 		c, need := &all[i], telling(rows)
 		m := map[bool]measure{false: byRatio, true: byRate}[c.Rows[0].Ratio() == nil]
 		c.Speed, c.Unit, c.Cost = middle(c.Rows, m.of, Brief), m.unit, middle(c.Rows, byCalls.of, Brief)
-		c.Order, c.Ordered = middle(c.Rows, inTurn, percent), !slices.ContainsFunc(c.Rows, func(r Row) bool { return !ordered(r) })
-		c.Work = middle(c.Rows, Row.Work, Brief)
+		c.Order, c.Work = middle(c.Rows, inTurn, percent), middle(c.Rows, Row.Work, Brief)
 		if best := extreme(rows, 1, m.middle); apart([]Row{best}, c.Rows, over(m.of)) >= need {
 			c.Best, c.Times = names(rows, best), bound(m.middle(best)/m.middle(extreme(c.Rows, 1, m.middle)), down)
 		}

@@ -122,7 +122,7 @@ func serialDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How fast each lock is with " + most,
 		axis: "times serial: acquisitions/s, 1 = one client alone", legend: []string{oneDot},
-		number: "times serial", heads: []string{"times serial", "in all rounds", byRate.unit, "serial limit a second", "in order, %", byCalls.unit},
+		number: "times serial", heads: []string{"times serial", "in all rounds", "acquisitions/s", "serial limit/s", "in order, %", byCalls.unit},
 		found: conclusion(rows, extremes(rows, rows, telling(rows), Row.Ratio, "%s had at least %s times serial, and %s at most %s."))}
 	for _, row := range rows {
 		if row.Ratio() == nil || row.Name() == serialLimit.Name {
@@ -152,10 +152,7 @@ func against(rows []Row, m measure) picture {
 		legend: s.values, number: last, heads: append(slices.Clone(s.values), last+", all rounds", byCalls.unit+", "+last),
 		found: extremes(rows, greatest, telling(rows), m.of, "%s had at least %s "+m.unit+", and %s at most %s, with "+most+".")}
 	if one {
-		p.legend = []string{oneDot}
-		if len(serialDots(rows).rows) == 0 {
-			p.found = conclusion(rows, p.found)
-		}
+		p.legend, p.found = []string{oneDot}, conclusion(rows, p.found)
 	}
 	for _, name := range each(rows, Row.Name) {
 		line := dotsRow{dots: make([]dot, len(s.values))}
@@ -464,14 +461,13 @@ func WritePage(r Report, w io.Writer) error {
 	}
 	last, clients := greatest(r.Rows)
 	rounds := Row{Rounds: r.Rows}.all(func(r Row) *float64 { return new(float64(max(1, len(r.Rounds)))) })
-	layout := Layout{Jain: slices.ContainsFunc(r.Rows, func(row Row) bool { return *cmp.Or(row.Number("jain"), new(1.0)) < 1 })}
 	named := each(slices.DeleteFunc(slices.Clone(last), func(r Row) bool { return r.Kind() == Baseline }), Row.Name)
 	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "CPUs": Plural(r.Env.CPUs, "CPU"),
 		"Subjects": named, "Last": append([]Row{{}}, r.Rows...)[len(r.Rows)], "Least": slices.Min(rounds), "Most": slices.Max(rounds),
 		"With": s.values, "Noise": noise(last), "Unsound": unsound(last), "Clients": clients,
 		"Chance": chance(r.Rows), "ChanceIn": map[bool]string{true: "serial", false: "throughput"}[len(s.values) == 1],
 		"Measured": Plural(len(r.Rows), "row"), "Locks": last, "Choices": choices(last), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
-		"Counts": each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) }), "Tables": tables, "Legend": layout.Legend(), "Layout": layout,
+		"Counts": each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) }), "Tables": tables, "Layout": Layout{Jain: slices.ContainsFunc(r.Rows, func(row Row) bool { return *cmp.Or(row.Number("jain"), new(1.0)) < 1 })},
 		"Wrong":  slices.ContainsFunc(last, Row.Wrong),
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {

@@ -175,7 +175,7 @@ func (r Row) Finished() bool { return r.Value("finished") == true }
 func (r Row) Complete() bool { return r.Finished() && len(r.Rounds) >= r.rounds }
 
 // Wrong says that the row lost updates, however fast it is.
-func (r Row) Wrong() bool { return r.Count("lost_updates") > 0 }
+func (r Row) Wrong() bool { return r.Count("lost_updates")+r.Count("oversold") > 0 }
 
 // Notes are the lines below the row.
 func (r Row) Notes() []string { return r.notes }
@@ -186,7 +186,7 @@ func (r Row) explained() Row {
 		r.notes = append(r.notes, fmt.Sprintf(format, args...))
 	}
 	if r.Name() == serialLimit.Name {
-		note("one client alone, never waiting: %s, and a stock in proportion, %d",
+		note("one client alone: %s, and a stock in proportion, %d",
 			Plural(r.Count("turns"), "acquisition"), r.Count("stock"))
 	}
 	if !r.Finished() {
@@ -241,9 +241,6 @@ func (r Row) all(of func(Row) *float64) (all []float64) {
 
 // between are two numbers, or one where they look the same.
 func between(least, most float64, digits int) string {
-	if least > most || most == 0 && digits == Brief {
-		return NotMeasured
-	}
 	return strings.Join(slices.Compact([]string{Decimal(&least, digits), Decimal(&most, digits)}), "–")
 }
 
@@ -284,10 +281,7 @@ func Median(done []Row, rounds int) Row {
 		}
 	}
 	row.medians()
-	bad := slices.MaxFunc(done, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(min(1, a.Count("lost_updates")), min(1, b.Count("lost_updates"))),
-			cmp.Compare(a.Count("oversold"), b.Count("oversold")), cmp.Compare(a.Count("lost_updates"), b.Count("lost_updates")))
-	})
+	bad := extreme(done, 1, func(r Row) float64 { return 1e6*float64(r.Count("oversold")) + float64(r.Count("lost_updates")) })
 	for _, name := range []string{"sold", "left", "oversold", "lost_updates"} {
 		row.Set(name, bad.Value(name))
 	}

@@ -20,9 +20,7 @@ type Layout struct {
 
 	// Name is how many columns the longest name has; 0 is for the ladder's.
 	Name int
-
-	// Jain says that clients may have the lock more or less often than others.
-	Jain bool
+	Jain bool // clients may have the lock more often than others
 }
 
 // nameWidth is how many columns a name has: it fits "mutex-per-service" and "redlock (3 nodes)".
