@@ -65,8 +65,7 @@ func (m *Measurement) figures() []Figure {
 			Over: worst, Column: Column{"over-", "sold", 6, 0}},
 		{Name: "lost_updates", Value: lost, Over: worst, Unit: "lost-updates",
 			Column: Column{"lost", "updates", 8, 0},
-			Legend: "lost updates: critical sections in which another client changed the stock between the reading" +
-				" and the taking; there can be some where nothing is oversold"},
+			Legend: "lost updates: critical sections in which another client changed the stock between the reading and the taking; there can be some where nothing is oversold"},
 		{Name: "max_holders", Value: when(!m.Unlocked, m.Most), Over: worst, Column: Column{"most", "inside", 7, 0},
 			Legend: "most inside: the most clients in the critical section at one time"},
 		{Name: "finished", Value: m.Finished(), Over: both},
@@ -112,8 +111,7 @@ func (m *Measurement) figures() []Figure {
 			Legend: "in order: pairs of clients that were served in the order in which they came (50: chance)"},
 		{Name: "calls_per_section", Value: when(m.Usage.Known && m.Subject.Nodes > 0,
 			Per(m.Usage.Calls, m.Sections)), Column: Column{"calls", "/section", 9, Brief},
-			Legend: "calls: commands that the servers report to have executed, inside scripts too, but not in a" +
-				" transaction that is refused"},
+			Legend: "calls: commands that the servers report to have executed, inside scripts too, but not in a transaction that is refused"},
 		{Name: "cpu_us_per_section.clients", Value: m.cpu(m.CPU), Column: Column{"clients'", "CPU µs", 9, Brief},
 			Legend: "CPU: processor time of an acquisition with its critical section"},
 		{Name: "cpu_us_per_section.server", Value: m.cpu(m.Usage.CPU),

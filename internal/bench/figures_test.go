@@ -174,6 +174,7 @@ func TestWhatMustNotHappenIsReportedOfTheWorstRound(t *testing.T) {
 	done[0].Set("finished", false)
 	done[1].Set("oversold", 3)
 	done[1].Set("left", -3)
+	done[0].Set("left", 5)
 	done[2].Set("left", 5)
 	done[1].Set("failures", 2)
 	done[1].Set("first_failure", "broken")
