@@ -22,8 +22,8 @@ func (f Figure) member(ofRound bool) string {
 	switch {
 	case ofRound:
 		return f.Round
-	case f.Name == "range":
-		return "" // it follows from the rounds
+	case f.Name == "range", f.Name == "serial":
+		return "" // they follow from the rounds
 	}
 	return f.Name
 }
@@ -38,7 +38,7 @@ func when[T any](measured bool, figure T) any {
 
 // dispensable are the figures that a narrow terminal does without, the first one first.
 var dispensable = []string{"cpu_us_per_section.server", "cpu_us_per_section.clients", "jain",
-	"calls_per_section", "in_order", "left", "round_trips_per_section", "seconds",
+	"calls_per_section", "serial", "in_order", "left", "seconds",
 	"retries", "wait_ms.p99", "failures", "commands_per_section", "max_holders", "oversold"}
 
 // figures are those of one round, in the order of JSON and of the table.
@@ -58,15 +58,14 @@ func (m *Measurement) figures() []Figure {
 		{Name: "fixed_poll", Value: m.FixedPoll},
 
 		{Name: "sold", Value: m.Taken, Over: worst, Column: Column{"", "sold", 6, 0},
-			Legend: "sold, oversold: how many were taken from the stock, and how many of them it didn't have"},
+			Legend: "sold, left, oversold, lost updates: of the worst round. Sold, oversold: how many items were taken from the stock, and how many of them it didn't have"},
 		{Name: "left", Value: m.Left, Column: Column{"", "left", 6, 0},
 			Legend: "left: what the stock has at the end, less than nothing where more was sold than it had"},
 		{Name: "oversold", Value: max(0, m.Taken-int64(m.Stock)), Round: "oversold",
 			Over: worst, Column: Column{"over-", "sold", 6, 0}},
 		{Name: "lost_updates", Value: lost, Over: worst, Unit: "lost-updates",
 			Column: Column{"lost", "updates", 8, 0},
-			Legend: "lost updates: sections in which another client changed the stock between the reading and the" +
-				" taking, so no lock kept it out; there can be some where nothing is oversold"},
+			Legend: "lost updates: critical sections in which another client changed the stock between the reading and the taking; there can be some where nothing is oversold"},
 		{Name: "max_holders", Value: when(!m.Unlocked, m.Most), Over: worst, Column: Column{"most", "inside", 7, 0},
 			Legend: "most inside: the most clients in the critical section at one time"},
 		{Name: "finished", Value: m.Finished(), Over: both},
@@ -76,8 +75,7 @@ func (m *Measurement) figures() []Figure {
 		{Name: "seconds", Value: Rounded(m.Took.Seconds(), 6), Round: "seconds",
 			Column: Column{"wall", "s", 6, Brief}},
 		{Name: "acquisitions_per_second", Value: m.PerSecond(), Round: "acquisitions_per_second",
-			Unit: "acquisitions/s", Column: Column{"locks", "taken/s", 8, Brief},
-			Legend: "locks taken/s: completed turns a second"},
+			Unit: "acquisitions/s", Column: Column{"acquisi-", "tions/s", 9, Brief}},
 		{Name: "wait_ms.p50", Value: wait.At(50), Round: "wait_p50_ms", Unit: "wait-p50-ms",
 			Column: Column{"wait", "p50 ms", 7, Brief},
 			Legend: "wait: until the lock was granted; 50 or 99 % of the acquisitions waited no longer than" +
@@ -88,33 +86,34 @@ func (m *Measurement) figures() []Figure {
 		{Name: "commands_per_section", Value: m.sent(m.Commands), Round: "commands_per_section",
 			Column: Column{"commands", "/section", 9, Brief},
 			Legend: "commands: as clients send them, without publish/subscribe"},
-		{Name: "round_trips_per_section", Value: m.sent(m.Trips), Column: Column{"trips", "/section", 9, Brief},
-			Legend: "trips: round trips"},
+		{Name: "round_trips_per_section", Value: m.sent(m.Trips)},
 
 		{Name: "failures", Value: m.Failures, Over: sum, Column: Column{"", "failed", 7, 0}},
 		{Name: "first_failure", Value: when(m.First != "", m.First), Over: either},
-		{Name: "not_held", Value: m.NotHeld, Over: sum},
 		{Name: "absent", Value: m.Absent, Over: worst},
 		{Name: "retries", Value: when(m.Asked > 0, m.Refused),
 			Column: Column{"", "retries", 8, 0}, Legend: "retries: refused attempts"},
 
 		{Name: "ratio_to_serial", Value: m.ratio(), Round: "ratio_to_serial", Unit: "times-serial",
 			Column: Column{"times", "serial", 7, Brief},
-			Legend: "times serial: completed turns a second, divided by those of the serial limit just before"},
+			Legend: "times serial: acquisitions/s divided by the serial limit just before, those of one client alone"},
+		{Name: "serial", Value: m.Serial, Column: Column{"serial", "limit/s", 8, Brief}, Legend: "serial limit/s:" +
+			" beside this row's rounds. The row serial-limit is a second at another time, and a computer's speed" +
+			" changes: don't divide by that"},
 		{Name: "range", // it needs all rounds: see Median
 			Column: Column{"", "range", 12, 0},
 			Legend: "range: with a confidence of 95 %, the median of many more rounds would be in " +
 				"it (of fewer than six rounds, it is from the lowest to the highest). The other " +
-				"figures are medians of the rounds, and the worst of what must not happen."},
+				"figures are medians of the rounds (of an even number, the lower one in the middle), and the worst of what must not happen"},
 		{Name: "jain", Value: when(m.Absent == 0, jain(m.Served)), Column: Column{"", "jain", 7, Brief},
-			Legend: "jain: 1 when all clients had as many turns"},
+			Legend: "jain: 1 when all clients had as many acquisitions"},
 		{Name: "in_order", Value: inOrder(m.Stamps), Round: "in_order", Column: Column{"in", "order%", 7, percent},
 			Legend: "in order: pairs of clients that were served in the order in which they came (50: chance)"},
 		{Name: "calls_per_section", Value: when(m.Usage.Known && m.Subject.Nodes > 0,
 			Per(m.Usage.Calls, m.Sections)), Column: Column{"calls", "/section", 9, Brief},
-			Legend: "calls: commands that the servers report to have executed, inside scripts too"},
+			Legend: "calls: commands that the servers report to have executed, inside scripts too, but not in a transaction that is refused"},
 		{Name: "cpu_us_per_section.clients", Value: m.cpu(m.CPU), Column: Column{"clients'", "CPU µs", 9, Brief},
-			Legend: "CPU: processor time of a section"},
+			Legend: "CPU: processor time of an acquisition with its critical section"},
 		{Name: "cpu_us_per_section.server", Value: m.cpu(m.Usage.CPU),
 			Column: Column{"server's", "CPU µs", 9, Brief}},
 	}

@@ -36,7 +36,7 @@ func TestAFigureThatWasNotMeasuredIsNullInJSON(t *testing.T) {
 		"max_holders":null,"finished":false,"turns":0,"sections":0,"seconds":0,
 		"acquisitions_per_second":null,"wait_ms":null,"commands_per_section":null,
 		"round_trips_per_section":null,"failures":0,"first_failure":null,
-		"not_held":0,"absent":1,"retries":null,
+		"absent":1,"retries":null,
 		"ratio_to_serial":null,"jain":null,
 		"in_order":null,"calls_per_section":null,
 		"cpu_us_per_section":null}`, string(text))
@@ -100,7 +100,7 @@ func rows() []Row {
 
 func TestTheTableLooksAsItDid(t *testing.T) {
 	for name, table := range map[string]Layout{
-		"wide":   {},
+		"wide":   {Jain: true},
 		"narrow": {Width: 80},
 		"usual":  {Width: 100},
 	} {
@@ -173,13 +173,16 @@ func TestWhatMustNotHappenIsReportedOfTheWorstRound(t *testing.T) {
 	done[0].Set("failures", 1)
 	done[0].Set("finished", false)
 	done[1].Set("oversold", 3)
+	done[1].Set("left", -3)
+	done[0].Set("left", 5)
+	done[2].Set("left", 5)
 	done[1].Set("failures", 2)
 	done[1].Set("first_failure", "broken")
 	done[2].Set("seconds", 11)
 	row := Median(done, 3)
-	assert.Contains(t, row.explained().Notes(), "cut off after 2.0 s: 0 of 0 turns were completed")
+	assert.Contains(t, row.explained().Notes(), "cut off after 2.0 s: 0 of 0 acquisitions were completed")
 	assert.Equal(t, 2, row.Count("max_holders"))
-	assert.Equal(t, 3, row.Count("oversold"))
+	assert.Equal(t, []int{3, -3}, []int{row.Count("oversold"), row.Count("left")}, "of the same round")
 	assert.Equal(t, 3, row.Count("failures"))
 	assert.Equal(t, 10, row.Count("seconds"), "the median, whatever the round with the median ratio had")
 	assert.Equal(t, "broken", row.Value("first_failure"))

@@ -13,7 +13,7 @@ import (
 // they are about that with the most clients, and what chance decides about all.
 func Findings(all []Row) []string {
 	rows, _ := greatest(all)
-	return slices.DeleteFunc([]string{noise(rows), fastest(rows, byRatio, byRate), waking(rows, byRatio, byRate), chance(all),
+	return slices.DeleteFunc([]string{noise(rows), fastest(rows), waking(rows), processor(rows), chance(all),
 		unsound(rows)}, func(text string) bool { return text == "" })
 }
 
@@ -60,7 +60,7 @@ func telling(rows []Row) float64 {
 const tells = 1.2
 
 // fastest says which of the locks that renew their lease are, or of all where there aren't two.
-func fastest(rows []Row, by ...measure) string {
+func fastest(rows []Row) string {
 	all, text, than := locks(rows), "Fastest", "any other lock"
 	renew := slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return !r.Rung().Renews })
 	if len(renew) > 1 {
@@ -71,14 +71,16 @@ func fastest(rows []Row, by ...measure) string {
 	}
 	slices.SortFunc(all, func(a, b Row) int { return slower(b, a) })
 	for n := 1; n < len(all); n++ {
-		if ahead := ahead(rows, all[:n], all[n:], than, by...); ahead != "" {
+		if ahead := ahead(rows, all[:n], all[n:], than, byRatio, byRate); ahead != "" {
 			text += ": " + names(rows, all[:n]...) + ", " + ahead
 			if slices.ContainsFunc(all[:n], Row.Favored) {
 				text = strings.Replace(text, "cohort", "cohort (at its best, with all clients in one process; no order between processes)", 1) +
 					" Cohort in several processes wasn't measured: with one client in each, it is no faster than notify (docs/choosing.md)."
-				if fair := slices.IndexFunc(all, func(r Row) bool { return strings.HasSuffix(r.Name(), "fair") }); fair >= 0 {
-					text += " Fastest with order between processes: " + names(rows, all[fair]) + "."
+				text += " For clients in many processes, by the medians: " + names(rows, all[n])
+				if next := slices.IndexFunc(all[n:], ordered); next > 0 {
+					text += ", or " + names(rows, all[n+next]) + " where order counts"
 				}
+				text += "."
 			}
 			return text
 		}
@@ -177,16 +179,16 @@ func kinds(rows []Row) (woken, polling []Row) {
 
 // waking compares the locks whose waiters are woken with those that poll. It is "" when there
 // are not both, or the fastest is all that there is to say.
-func waking(rows []Row, by ...measure) string {
+func waking(rows []Row) string {
 	woken, polling := kinds(rows)
-	if len(woken) == 0 || len(polling) == 0 || len(woken)+len(polling) == 2 && fastest(rows, by...) != "" {
+	if len(woken) == 0 || len(polling) == 0 || len(woken)+len(polling) == 2 && fastest(rows) != "" {
 		return ""
 	}
-	text, than, m := "Locks whose waiters are woken ("+names(rows, woken...)+")", "any that polls and pauses", by[len(by)-1]
-	if ahead := ahead(rows, woken, polling, than, by...); ahead != "" {
+	text, than, m := "Locks whose waiters are woken ("+names(rows, woken...)+")", "any that polls and pauses", byRate // they sleep however fast the serial limit is
+	if ahead := ahead(rows, woken, polling, than, m); ahead != "" {
 		return text + " were " + ahead
 	}
-	if ahead := ahead(rows, polling, woken, "any whose waiters are woken", by...); ahead != "" {
+	if ahead := ahead(rows, polling, woken, "any whose waiters are woken", m); ahead != "" {
 		return "Locks that poll and pause were " + ahead
 	}
 	slow, slowest := namely(rows, woken, -1, m.middle)
@@ -197,6 +199,20 @@ func waking(rows []Row, by ...measure) string {
 		" rounds, it was %s at worst%s, against %s at best%s, and a clear difference takes a factor of %s.", text, figure(slow), m.unit, slowest,
 		figure(fast), fastest, figure(least), at, figure(most), best, bound(telling(rows)*extreme(woken, 1, Row.doubt).doubt()*extreme(polling, 1, Row.doubt).doubt(), up))
 }
+
+// processor compares what an acquisition costs with the locks that wake their waiters and with those that poll.
+func processor(rows []Row) string {
+	woken, polling := kinds(slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Work() == nil }))
+	if len(woken) == 0 || len(polling) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Waking saves commands, but costs calls; processor time counts both: by the medians, %s µs for each acquisition with locks"+
+		" that wake, and %s µs with those that poll.",
+		middle(woken, Row.Work, Brief), middle(polling, Row.Work, Brief))
+}
+
+// ordered says that all clients got the lock in the order in which they asked.
+func ordered(r Row) bool { return r.median(inTurn) >= 0.995 }
 
 // apart is how many times as fast as every slow row each fast one is at least.
 func apart(fast, slow []Row, between func(Row) (least, most float64)) float64 {
@@ -236,12 +252,13 @@ func noise(rows []Row) string {
 	text, swing := "", swing(rows)
 	if len(noise) > 0 {
 		which, whose := "all rows only roughly", "their"
-		if len(quiet) > 0 && len(noise) <= len(quiet) {
-			which = names(rows, noise...) + " only roughly"
-		} else if len(quiet) > 0 {
+		if len(quiet) > 1 {
 			which, whose = "closely only "+names(rows, quiet...), "the others'"
+		} else if len(quiet) == 1 {
+			whose = "but for " + names(rows, quiet...) + ", their"
 		}
-		text = fmt.Sprintf("Compare %s: %s 95 %% range is %d %% of the median or more%s, so they differ only where ranges don't overlap. ", which, whose, 2*noisy,
+		text = fmt.Sprintf("Compare %s: %s range (95 %% confidence; under %d rounds, lowest to highest) is %d %% of the median or more%s,"+
+			" so they differ only where ranges don't overlap. ", which, whose, trusted, 2*noisy,
 			map[bool]string{true: fmt.Sprintf(", or they have fewer than %d rounds, which count as half to twice as fast", fewest)}[extreme(noise, 1, Row.doubt).doubt() > 1])
 	}
 	if swing < steady && text == "" {
@@ -313,9 +330,7 @@ func extremes(all, rows []Row, need float64, of func(Row) *float64, sentence str
 			rounds := map[bool]string{true: "In every round, ", false: "In the rounds with the median ratio, "}[len(high.all(of)) > 0] // of an older file
 			return fmt.Sprintf(rounds+sentence, names(all, high), figure(m.least(high)), names(all, low), figure(m.most(low)))
 		}
-		few := map[bool]string{true: fmt.Sprintf(" (fewer than %d rounds count as half to twice as much)", fewest)}
-		return "No two of these locks differ by a factor of " + bound(need, up) + " or more in all rounds" +
-			few[slices.ContainsFunc(rows, func(r Row) bool { return r.doubt() > 1 })] + "."
+		return "No two of these locks differ by a factor of " + bound(need, up) + " or more in all rounds."
 	}
 	return ""
 }
@@ -323,10 +338,9 @@ func extremes(all, rows []Row, need float64, of func(Row) *float64, sentence str
 // choice is some locks, what one gets with them and what one pays, by the medians of all rounds. It
 // compares only what differs in all rounds.
 type choice struct {
-	Rows                            []Row
-	Group, Speed, Unit, Order, Cost string
-	Ahead, Best, Times              string // of what it is ahead in speed, and what is ahead of it, "" for none
-	Ordered, Fewest                 bool
+	Rows                                  []Row
+	Group, Speed, Unit, Order, Cost, Work string
+	Best, Times                           string // what is ahead of it in speed, "" for none
 }
 
 // choices are those between locks that did what a lock should: of those that poll one server, and do
@@ -342,19 +356,11 @@ func choices(rows []Row) (all []choice) {
 		}
 		all[len(all)-1].Rows = append(all[len(all)-1].Rows, row)
 	}
-	_, polling := kinds(rows)
 	for i := range all {
 		c, need := &all[i], telling(rows)
 		m := map[bool]measure{false: byRatio, true: byRate}[c.Rows[0].Ratio() == nil]
 		c.Speed, c.Unit, c.Cost = middle(c.Rows, m.of, Brief), m.unit, middle(c.Rows, byCalls.of, Brief)
-		c.Order, c.Ordered = middle(c.Rows, inTurn, percent), !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.median(inTurn) < 0.9 })
-		others := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return slices.Contains(each(c.Rows, Row.Name), r.Name()) })
-		for than, slow := range map[string][]Row{"any other lock": others, "any that polls": polling} {
-			if len(slow) > 0 && own(c.Rows[0]) && c.Ahead != "any other lock" && apart(c.Rows, slow, over(m.of)) >= need {
-				c.Ahead = than
-			}
-		}
-		c.Fewest = len(others) > 0 && apart(others, c.Rows, over(byCalls.of)) >= tells
+		c.Order, c.Work = middle(c.Rows, inTurn, percent), middle(c.Rows, Row.Work, Brief)
 		if best := extreme(rows, 1, m.middle); apart([]Row{best}, c.Rows, over(m.of)) >= need {
 			c.Best, c.Times = names(rows, best), bound(m.middle(best)/m.middle(extreme(c.Rows, 1, m.middle)), down)
 		}

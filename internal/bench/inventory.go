@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/terminal"
-	"github.com/lockladder/lockladder/lock"
 )
 
 // maxClients keeps the connections below what one address can have.
@@ -131,7 +130,7 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 	if err := errors.Join(w.check(run.Given, run.Real), w.read()); err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Config: Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt}, Header: w.header(run)}
+	p := Plan{Config: Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt}, Header: w.header(run), Layout: Layout{Jain: w.Loop > 0 || w.Ops > 1}}
 	if args := strings.Fields(w.program); len(args) > 0 {
 		p.Layout.Name, p.Nodes = len(ProgramName(args)), ProgramNodes
 	}
@@ -235,11 +234,9 @@ func (w *Inventory) header(run Run) string {
 		fmt.Fprintf(&b, "; the clients share %d", w.pool)
 	}
 	b.WriteString(".\n")
-	if run.Real && collectorStaysAway() {
-		b.WriteString("The clients' garbage is collected between the rounds.\n")
-	}
 	if w.paired() {
-		fmt.Fprintf(&b, "Every row is measured %s,\neach time just after the serial limit.\n", w.often())
+		often := map[bool]string{true: fmt.Sprintf("%d times", w.Rounds), false: fmt.Sprintf("until its ratio is known within 5 %%, or for %v", w.Patience)}
+		fmt.Fprintf(&b, "Every row is measured %s,\neach time just after the serial limit.\n", often[w.Patience == 0])
 	}
 	if w.rtt > 0 {
 		fmt.Fprintf(&b, "%v are added to every round trip.\n", w.rtt)
@@ -248,14 +245,6 @@ func (w *Inventory) header(run Run) string {
 		b.WriteString(w.Note + "\n")
 	}
 	return b.String()
-}
-
-// often says how often a row is measured.
-func (s Settings) often() string {
-	if s.Patience == 0 {
-		return fmt.Sprintf("%d times", s.Rounds)
-	}
-	return fmt.Sprintf("until its ratio is known within 5 %%, or for %v", s.Patience)
 }
 
 // who says who the clients are.
@@ -288,18 +277,20 @@ func (w *Inventory) pauses(run Run) string {
 	if len(w.polls) > 1 {
 		return commas(w.polls) + jitter
 	}
-	s := w.Settings
-	s.Clients, s.Poll = slices.Max(w.clients), w.polls[0]
-	usual := s.Pause(Subject{}, !run.Real)
-	text := usual.String()
-	for _, subject := range run.Subjects {
-		if pause := s.Pause(subject, !run.Real); pause != usual {
-			text += fmt.Sprintf(" (%s: %v)", subject.Name, pause)
+	s, text, last := w.Settings, "", ""
+	s.Poll = w.polls[0]
+	for _, s.Clients = range w.clients {
+		usual := s.Pause(Subject{}, !run.Real)
+		now := usual.String()
+		for _, subject := range run.Subjects {
+			if pause := s.Pause(subject, !run.Real); pause != usual {
+				now += fmt.Sprintf(" (%s: %v)", subject.Name, pause)
+			}
 		}
+		if now != last {
+			text += map[bool]string{true: fmt.Sprintf(", with %s ", Plural(s.Clients, "client"))}[last != ""] + now
+		}
+		last = now
 	}
-	text += jitter
-	if usual != lock.DefaultPoll {
-		text += fmt.Sprintf("\n(the article [wukong] in docs/sources.md: %v)", lock.DefaultPoll)
-	}
-	return text
+	return text + jitter
 }

@@ -80,7 +80,6 @@ type Counts struct {
 	Sections int64
 	protocol.Bought
 	Failures int64
-	NotHeld  int64 // releases of a lock that the server said was not theirs
 	Asked    int64 // attempts that were seen
 	Refused  int64 // attempts that were refused
 	Commands int64
@@ -103,7 +102,6 @@ func (p *Counts) Add(q *Counts) {
 	p.Sections += q.Sections
 	p.Bought.Add(q.Bought)
 	p.Failures += q.Failures
-	p.NotHeld += q.NotHeld
 	p.Asked += q.Asked
 	p.Refused += q.Refused
 	p.Commands += q.Commands

@@ -122,17 +122,21 @@ func serialDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How fast each lock is with " + most,
 		axis: "times serial: acquisitions/s, 1 = one client alone", legend: []string{oneDot},
-		number: "times serial", heads: []string{"times serial", "in all rounds", "in order, %", byCalls.unit},
-		found: cmp.Or(strings.TrimSpace(fastest(rows, byRatio)+" "+waking(rows, byRatio)),
-			extremes(rows, rows, telling(rows), Row.Ratio, "%s had at least %s times serial, and %s at most %s."))}
+		number: "times serial", heads: []string{"times serial", "in all rounds", "acquisitions/s", "serial limit/s", "in order, %", byCalls.unit},
+		found: conclusion(rows, extremes(rows, rows, telling(rows), Row.Ratio, "%s had at least %s times serial, and %s at most %s."))}
 	for _, row := range rows {
 		if row.Ratio() == nil || row.Name() == serialLimit.Name {
 			continue
 		}
 		p.rows = append(p.rows, dotsRow{row, []dot{row.dot(Row.Ratio)},
-			[]string{middle([]Row{row}, inTurn, percent), middle([]Row{row}, byCalls.of, Brief)}})
+			[]string{middle([]Row{row}, rate, Brief), row.Show("serial", Brief), middle([]Row{row}, inTurn, percent), middle([]Row{row}, byCalls.of, Brief)}})
 	}
 	return p
+}
+
+// conclusion is what locks are chosen by, or something else where nothing stands out.
+func conclusion(rows []Row, or string) string {
+	return strings.TrimSpace(cmp.Or(strings.TrimSpace(fastest(rows)+" "+waking(rows)), or) + " " + processor(rows))
 }
 
 // against has a dot of every row for each value of what was varied.
@@ -148,7 +152,7 @@ func against(rows []Row, m measure) picture {
 		legend: s.values, number: last, heads: append(slices.Clone(s.values), last+", all rounds", byCalls.unit+", "+last),
 		found: extremes(rows, greatest, telling(rows), m.of, "%s had at least %s "+m.unit+", and %s at most %s, with "+most+".")}
 	if one {
-		p.legend, p.found = []string{oneDot}, cmp.Or(strings.TrimSpace(fastest(rows, m)+" "+waking(rows, m)), p.found)
+		p.legend, p.found = []string{oneDot}, conclusion(rows, p.found)
 	}
 	for _, name := range each(rows, Row.Name) {
 		line := dotsRow{dots: make([]dot, len(s.values))}
@@ -343,13 +347,13 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 				line.Number, line.X = figure(v.at), at(v.at)
 				line.Dots = append(line.Dots, placed{X: line.X, R: radius(i, len(row.dots)), From: at(v.from), To: at(v.to)})
 				line.Read += "\n" + strings.Replace(p.legend[i], oneDot, strings.Split(p.axis, ":")[0], 1) + ": " + line.Number
-				line.Read += map[bool]string{true: ", in all rounds " + span(v.from, v.to)}[v.rounds > 1]
+				line.Read += map[bool]string{true: fmt.Sprintf(", in all %d rounds %s", v.rounds, span(v.from, v.to))}[v.rounds > 1]
 			}
 			line.Cells = append(line.Cells, line.Number)
 		}
 		last := row.dots[len(row.dots)-1]
 		line.Cells = slices.Concat(line.Cells, []string{cmp.Or(map[bool]string{true: between(last.from, last.to, Brief)}[last.rounds > 1], NotMeasured)}, row.more)
-		line.Read = row.row.Name() + ", " + Plural(max(1, len(row.row.Rounds)), "round") + line.Read
+		line.Read = row.row.Name() + line.Read
 		for i, cell := range line.Cells {
 			full[i] = full[i] || cell != NotMeasured
 		}
@@ -434,7 +438,10 @@ func (env Env) line() string {
 //go:embed page.html
 var pageSource string
 
-var page = html.Must(html.New("page").Funcs(html.FuncMap{"pausesOtherwise": pausesOtherwise, "columns": func(r Row) []Figure { shown, _ := Layout{}.columns(r); return shown }}).Parse(pageSource))
+var page = html.Must(html.New("page").Funcs(html.FuncMap{"pausesOtherwise": pausesOtherwise, "columns": func(t Layout, r Row) []Figure { shown, _ := t.columns(r); return shown },
+	"links": func(text string) html.HTML {
+		return html.HTML(strings.ReplaceAll(html.HTMLEscapeString(text), "docs/choosing.md", `<a href="https://github.com/lockladder/lockladder/blob/main/docs/choosing.md">which lock</a>`))
+	}}).Parse(pageSource))
 
 // WritePage writes a run of the inventory as one page with pictures, which needs
 // nothing else: no other file and no network.
@@ -460,7 +467,7 @@ func WritePage(r Report, w io.Writer) error {
 		"With": s.values, "Noise": noise(last), "Unsound": unsound(last), "Clients": clients,
 		"Chance": chance(r.Rows), "ChanceIn": map[bool]string{true: "serial", false: "throughput"}[len(s.values) == 1],
 		"Measured": Plural(len(r.Rows), "row"), "Locks": last, "Choices": choices(last), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
-		"Counts": each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) }), "Tables": tables, "Legend": Layout{}.Legend(),
+		"Counts": each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) }), "Tables": tables, "Layout": Layout{Jain: slices.ContainsFunc(r.Rows, func(row Row) bool { return *cmp.Or(row.Number("jain"), new(1.0)) < 1 })},
 		"Wrong":  slices.ContainsFunc(last, Row.Wrong),
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {

@@ -175,7 +175,7 @@ func (r Row) Finished() bool { return r.Value("finished") == true }
 func (r Row) Complete() bool { return r.Finished() && len(r.Rounds) >= r.rounds }
 
 // Wrong says that the row lost updates, however fast it is.
-func (r Row) Wrong() bool { return r.Count("lost_updates") > 0 }
+func (r Row) Wrong() bool { return r.Count("lost_updates")+r.Count("oversold") > 0 }
 
 // Notes are the lines below the row.
 func (r Row) Notes() []string { return r.notes }
@@ -186,8 +186,8 @@ func (r Row) explained() Row {
 		r.notes = append(r.notes, fmt.Sprintf(format, args...))
 	}
 	if r.Name() == serialLimit.Name {
-		note("one client alone, never waiting: %s, and a stock in proportion, %d",
-			Plural(r.Count("turns"), "turn"), r.Count("stock"))
+		note("one client alone: %s, and a stock in proportion, %d",
+			Plural(r.Count("turns"), "acquisition"), r.Count("stock"))
 	}
 	if !r.Finished() {
 		cut := r // the row has the figures of the round in the middle
@@ -195,7 +195,7 @@ func (r Row) explained() Row {
 			cut = r.Rounds[i]
 		}
 		note("cut off after %.1f s: %d of %s were completed", *cut.Number("seconds"),
-			cut.Count("sections"), Plural(cut.Count("turns"), "turn"))
+			cut.Count("sections"), Plural(cut.Count("turns"), "acquisition"))
 	}
 	if len(r.Rounds) < r.rounds {
 		note("%d of %d rounds were measured", len(r.Rounds), r.rounds)
@@ -215,7 +215,7 @@ func (r Row) failed() string {
 	if !failed {
 		return ""
 	}
-	return fmt.Sprintf("%s failed, the first: %s", Plural(r.Count("failures"), "turn"),
+	return fmt.Sprintf("%s failed, the first: %s", Plural(r.Count("failures"), "acquisition"),
 		strings.Join(slices.Compact(strings.Split(terminal.Keys(first), "\n")), "; "))
 }
 
@@ -239,17 +239,8 @@ func (r Row) all(of func(Row) *float64) (all []float64) {
 	return all
 }
 
-// extent is from the least to the greatest of something in all rounds: "11200–17400".
-func (r Row) extent(of func(Row) *float64) string {
-	least, most := over(of)(r)
-	return between(least, most, Brief)
-}
-
 // between are two numbers, or one where they look the same.
 func between(least, most float64, digits int) string {
-	if least > most || most == 0 && digits == Brief {
-		return NotMeasured
-	}
 	return strings.Join(slices.Compact([]string{Decimal(&least, digits), Decimal(&most, digits)}), "–")
 }
 
@@ -266,6 +257,15 @@ func (r Row) serial() *float64 {
 
 func longest(r Row) *float64 { return r.Number("wait_ms.max") }
 
+// Work is the processor time of an acquisition with its critical section in µs, of clients and servers.
+func (r Row) Work() *float64 {
+	clients, servers := r.Number("cpu_us_per_section.clients"), r.Number("cpu_us_per_section.server")
+	if clients == nil || servers == nil {
+		return nil
+	}
+	return new(*clients + *servers)
+}
+
 // Median has the medians of the rounds, and the worst of what must not happen in
 // any. There should be so many rounds, or more.
 func Median(done []Row, rounds int) Row {
@@ -280,22 +280,29 @@ func Median(done []Row, rounds int) Row {
 			}
 		}
 	}
-	return row.medians()
+	row.medians()
+	bad := extreme(done, 1, func(r Row) float64 { return 1e6*float64(r.Count("oversold")) + float64(r.Count("lost_updates")) })
+	for _, name := range []string{"sold", "left", "oversold", "lost_updates"} {
+		row.Set(name, bad.Value(name))
+	}
+	return row
 }
 
 // medians sets the figures that the rounds have to their medians, and tells between which ratios
 // the row's is known to be.
-func (r Row) medians() Row {
+func (r Row) medians() {
 	for i, f := range r.figures {
 		of := func(r Row) *float64 { return r.Number(f.Name) }
 		if f.Over == nil && len(r.all(of)) > 0 {
 			r.figures[i].Value = r.median(of)
 		}
 	}
-	if ratios := r.all(Row.Ratio); len(ratios) > 1 {
+	if ratios := r.all(Row.Ratio); len(ratios) > 1 && r.Name() != serialLimit.Name {
 		r.Set("range", span(around(ratios)))
 	}
-	return r
+	if len(r.all(Row.serial)) > 0 {
+		r.Set("serial", r.median(Row.serial))
+	}
 }
 
 // Range is that of the row's ratio: "0.092–0.137".

@@ -264,11 +264,7 @@ func (c *client) behind(l lock.Lock) turn {
 		own, cancel := detached(ctx)
 		defer cancel()
 		err = c.section(ctx, own, asked)
-		released := l.Unlock(own)
-		if errors.Is(released, lock.ErrNotHeld) {
-			c.result.NotHeld++
-		}
-		return errors.Join(err, released)
+		return errors.Join(err, l.Unlock(own))
 	}
 }
 

@@ -20,6 +20,7 @@ type Layout struct {
 
 	// Name is how many columns the longest name has; 0 is for the ladder's.
 	Name int
+	Jain bool // clients may have the lock more often than others
 }
 
 // nameWidth is how many columns a name has: it fits "mutex-per-service" and "redlock (3 nodes)".
@@ -45,7 +46,7 @@ func (t Layout) line(name string, figures []Figure, cell func(Figure) string) st
 func (t Layout) columns(r Row) (shown, leftOut []Figure) {
 	width := max(nameWidth, t.Name)
 	for _, f := range r.figures {
-		if f.Column.Width > 0 {
+		if f.Column.Width > 0 && (t.Jain || f.Name != "jain") {
 			shown = append(shown, f)
 			width += f.Column.Width
 		}
@@ -95,15 +96,13 @@ func (r Row) Label() string {
 // there is room for it.
 func (t Layout) Ranked(all []Row) string {
 	rows, most := greatest(all)
-	if t.Name = max(nameWidth, t.Name) + 2; len(locks(rows)) < 2 || t.Width > 0 && t.Width < t.Name+58 {
+	if t.Name = max(nameWidth, t.Name) + 2; len(locks(rows)) < 2 || t.Width > 0 && t.Width < t.Name+50 {
 		return ""
 	}
 	slices.SortStableFunc(rows, rank)
 	figures := func(r Row) []Figure {
-		return []Figure{*r.figure("acquisitions_per_second"),
-			{Value: r.extent(Row.serial), Column: Column{"serial", "limit/s", 12, 0}},
-			*r.figure("ratio_to_serial"), *r.figure("range"), {Value: max(1, len(r.Rounds)), Column: Column{"", "rounds", 7, 0}},
-			{Value: r.extent(longest), Column: Column{"longest", "wait, ms", 12, 0}}}
+		return []Figure{*r.figure("acquisitions_per_second"), *r.figure("serial"), *r.figure("ratio_to_serial"),
+			*r.figure("range"), {Value: max(1, len(r.Rounds)), Column: Column{"", "rounds", 7, 0}}, *r.figure("wait_ms.max")}
 	}
 	text := t.heads("", figures(rows[0]))
 	for i, row := range rows {
@@ -112,9 +111,9 @@ func (t Layout) Ranked(all []Row) string {
 		}
 		text += t.line("  "+row.Label(), figures(row), Figure.Show)
 	}
-	return "\n" + terminal.Paragraph("With "+most+", by what you give up with a lock, the fastest first by times serial: medians of the"+
-		" rounds; serial limit and longest wait: the least and the most of them. Locks that poll mostly sleep, as long on a slow computer as"+
-		" on a fast one, where the serial limit is higher: compare these by locks taken/s, which can rank them otherwise.") + "\n" + text
+	return "\n" + terminal.Paragraph("With "+most+", by what you give up with a lock, the fastest first by times serial. Locks that poll"+
+		" mostly sleep, as long on a slow computer as on a fast one, where the serial limit is higher: compare these by"+
+		" acquisitions/s, which can rank them otherwise.") + "\n" + text
 }
 
 // Legend explains the heads, and names those that there is no room for.
@@ -123,10 +122,10 @@ func (t Layout) Legend() string {
 	shown, leftOut := t.columns(RowOf(nil))
 	for _, f := range shown {
 		if f.Legend != "" {
-			text += terminal.Paragraph(f.Legend)
+			text += strings.ToUpper(f.Legend[:1]) + f.Legend[1:] + ". "
 		}
 	}
-	text += NotMeasured + ": not measured\n"
+	text = terminal.Paragraph(text + NotMeasured + ": not measured.")
 	if len(leftOut) > 0 {
 		var heads []string
 		for _, f := range leftOut {

@@ -1,6 +1,7 @@
 package generated
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -127,16 +128,7 @@ func (g *Generator) prices(string) (string, error) {
 
 // work is the processor time of a section in microseconds, of clients and servers
 // together; 0 when it isn't known.
-func work(row bench.Row) (sum float64) {
-	for _, of := range []string{"clients", "server"} {
-		x := row.Number("cpu_us_per_section." + of)
-		if x == nil {
-			return 0
-		}
-		sum += *x
-	}
-	return sum
-}
+func work(row bench.Row) float64 { return *cmp.Or(row.Work(), new(0.0)) }
 
 // column is a column of a table whose rows are values of one type.
 type column[T any] struct {
