@@ -324,6 +324,9 @@
     keeps = keeps.map(function (keep, i) { // nothing ends with a line that opens what is left out
       return keep && (changed[i] || keeps[i + 1] !== false || !/[{(]$/.test(lines[i]) || /^ (func|type)\b/.test(lines[i]));
     });
+    lines.forEach(function (line, i) { // nor begins within a comment
+      keeps[i] = keeps[i] && (changed[i] || keeps[i - 1] !== false || !/^ \s*\/\//.test(lines[i - 1]) || !/^ \s*\/\//.test(line));
+    });
     var left = lines.map(function (line, i) {
       return keeps[i] ? { text: line.slice(diff), html: html[i], changed: changed[i] } : { text: '⋯', html: ' ⋯' };
     }).filter(function (line, i) { return keeps[i] || keeps[i - 1]; });
