@@ -6,7 +6,7 @@
   var query = new URLSearchParams(location.search);
   var slides, shown = 0, bar, count, minutes, began = Date.now(), room, gap, resized;
   var BIG = '.duet, .copied, pre, table, .player, .game, .picture'; // what isn't text
-  var GROWS = [1.7, 1.5, 1.4, 1.3, 1.22], MOST = 1.06; // sizes of code, and how many times as many lines fit in the smallest
+  var GROWS = [1.7, 1.4, 1.3, 1.22], MOST = 1.06; // sizes of code, and how many times as many lines fit in the smallest
   var PICK = 'Keys 1 to 9 pick. Page Down again: next level.';
   var LONG = 100, BEFORE = 'previousElementSibling', AFTER = 'nextElementSibling'; // words of running text
 
@@ -190,7 +190,7 @@
   function grow(section, most) {
     section.grown = GROWS.find(function (size) {
       section.style.setProperty('--grow', size);
-      return size <= most && (size === GROWS[4] || section.offsetHeight <= room && !Array.from(section.querySelectorAll(':scope > :is(pre, table), .copied > pre, .duet > pre')).some(wide));
+      return size <= most && (size === GROWS[3] || section.offsetHeight <= room && !Array.from(section.querySelectorAll(':scope > :is(pre, table), .copied > pre, .duet > pre')).some(wide));
     });
   }
   function tables(section) {
