@@ -13,7 +13,7 @@
   var COLORS = ['--client-1', '--client-2', '--client-3', '--client-4', '--client-5'];
   // SHORT are what labels can do without, the dispensable first.
   var SHORT = [[/ lock:stock\b| like these/, ''], [/\bEVAL(SHA)? (?=\S+\.lua)/, ''], [/\.lua .*NOSCRIPT .*/, '.lua → NOSCRIPT'], [/ (to )?the storage:/, ''],
-    [/(\.lua \S+)( \S+)*(?= →)|( EX \d+)? NX(?= →)/, '$1'], [/ returns (?!ok|true|false$).*/, ' fails'], [/ returns /, ': '], [/s .*, refused$/, ' refused'], [/stops: .*/, 'stops']];
+    [/(\.lua \S+)( \S+)*(?= →)|( EX \d+)? NX(?= →|,|$)/, '$1'], [/ returns (?!ok|true|false$).*/, ' fails'], [/ returns /, ': '], [/s .*, refused$/, ' refused'], [/stops: .*/, 'stops']];
   var slides = /[?&]slides/.test(location.search) && !!document.getElementById('slides');
   var still = window.matchMedia('(prefers-reduced-motion: reduce)');
 
@@ -447,7 +447,7 @@
       label(66, here + 4, 'under way', 'end', 'fold');
       said = s = svg('g', {}, [svg('rect', { x: 70, y: here - ROW / 2 + 1, width: x.width - 72,
         height: ROW - 2, rx: 4, 'class': 'place' })]);
-      label(client + 8, here - 5, f.text + ', sent', '', 'sent');
+      label(client + 8, here - 5, f.text + ', sent', '', 'sent', x.nodes[0] - 8);
       arrow(f.inbound ? node : client, here, half, here, 'message open');
       outside.append(acts(s, f.act, f.name));
       said = s = outside;
