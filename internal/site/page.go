@@ -111,7 +111,7 @@ func (s *Site) fill(p *page) error {
 		}
 		p.Laboratory = p.Laboratory || s.Program != nil && strings.Contains(body, triedMark)
 		p.Player = p.Laboratory || strings.Contains(body, `<div class="player"`)
-		p.Title, p.Body, p.Document = d.Title(), template.HTML(s.sized(p.File, body)), p.File != "docs/workshop.md"
+		p.Title, p.Body, p.Document = d.Title(), template.HTML(s.sized(p.File, body)), p.File != "docs/workshop.md" && p.File != laboratoryPage
 		for i, section := range sections {
 			if i == 0 {
 				p.About = excerpt(section.Text)

@@ -143,7 +143,12 @@
           if (alone && (text.split(/\s+/).length > 32 || slides[n].querySelector(':scope > :is(details:not(.player + *), .copied, pre, table)'))) {
             wrong.push(`slide ${n + 1} has more than a picture or a run, and a sentence`);
           }
-          if (alone?.matches('.player')) { await wait(60); } // it is drawn anew
+          if (alone?.matches('.player')) {
+            await wait(60); // it is drawn anew
+            const node = all('.lanes .names .name:not([style*="--"])', alone)[0].getBoundingClientRect();
+            all('.lanes .what[text-anchor=start]', alone).filter(e => e.getBoundingClientRect().right > node.x + node.width / 2)
+              .forEach(e => wrong.push(`slide ${n + 1} has a label across a node's lane: ${e.textContent}`));
+          }
           const img = alone?.querySelector('img:first-child'), letters = img ? // 16.9 pixels high in it
             16.9 * Math.min(img.width / img.naturalWidth, img.height / img.naturalHeight) : Math.min(...all('svg text', alone || slides[n])
               .filter(t => t.checkVisibility()).map(t => parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().a));
@@ -278,6 +283,16 @@
           if (!shown()?.querySelector(what)) { wrong.push(again + ' leads to ' + here()); }
           key('Escape', page());
           await until(() => !here().search && page().readyState === 'complete');
+        }
+        for (const [file, leave] of [['runs/', 'Backspace'], ['lab.md', 'Escape']]) { // links lead there, and back
+          frame.src = '3-gold.md?slides=last';
+          await until(() => here().pathname.endsWith('3-gold.md') && count());
+          page().querySelector(`main > section p a[href*="${file}"]`).click();
+          await until(() => here().pathname.includes(file) && page().readyState === 'complete' && (file === 'lab.md' || page().querySelector('.slides')));
+          if (!page().querySelector('.slides') !== (file === 'lab.md')) { wrong.push('a link leads to ' + here()); }
+          key(leave, page());
+          await until(() => here().pathname.endsWith('3-gold.md') && count());
+          if (!here().pathname.endsWith('3-gold.md') || !count()) { wrong.push(leave + ' leads to ' + here()); }
         }
         frame.remove();
       } },

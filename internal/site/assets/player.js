@@ -11,7 +11,10 @@
   var LATE = 1500;     // microseconds; what took longer was under way for long
   var FLIGHT = 300;    // milliseconds, of what is seen to move
   var COLORS = ['--client-1', '--client-2', '--client-3', '--client-4', '--client-5'];
-  var slides = /[?&]slides/.test(location.search);
+  // SHORT are what labels can do without, the dispensable first.
+  var SHORT = [[/ lock:stock\b| like these/, ''], [/\bEVAL(SHA)? (?=\S+\.lua)/, ''], [/\.lua .*NOSCRIPT .*/, '.lua → NOSCRIPT'], [/ (to )?the storage:/, ''],
+    [/(\.lua \S+)( \S+)*(?= →)|( EX \d+)? NX(?= →|,|$)/, '$1'], [/ returns (?!ok|true|false$).*/, ' fails'], [/ returns /, ': '], [/s .*, refused$/, ' refused'], [/stops: .*/, 'stops']];
+  var slides = /[?&]slides/.test(location.search) && !!document.getElementById('slides');
   var still = window.matchMedia('(prefers-reduced-motion: reduce)');
 
   function html(name, attributes, children) {
@@ -287,9 +290,9 @@
     });
     x.nodes.forEach(function (at, i) { if (i < d.nodes || run.storage) { lane(at, run.node(i)); } });
 
-    // A band beside a client: it believes to hold the lock. Beside a node: whose
-    // grant the key is. It is above the labels, whose edge would punch holes in it.
-    var bands = svg('g');
+    // A band beside a client: it believes to hold the lock. Beside a node: whose grant the key is. The labels are
+    // above the bands, and below the arrows.
+    var bands = svg('g'), late = svg('g'), said = svg('g');
     function band(at, of) {
       var from = null, color = '';
       for (var r = 0; r <= rows.length; r++) {
@@ -323,14 +326,14 @@
       s.append(svg('line', { x1: x.clients[i], x2: x.clients[i], 'class': 'dead',
         y1: y(view.rowOf[view.dead[i]]), y2: height }));
     });
+    s.append(late, bands, said);
 
-    // A label that is too long for its place begins further left, and what is too
-    // long for the picture goes without the key, and keeps its token, lease and reply.
+    // A label that is too long for its place goes without what matters least, such as the key, and then begins further left.
     function label(at, height, text, anchor, more, end) { // rather without the key than across the lane at its end
-      if (d.nodes > 1) { end = NaN; } // it is across some lane anyway
       var left = 78, wide = end ? 6.5 : 7, first = x.clients[0] + 8, most = Math.min(58, Math.floor((end ? Math.max(210, end - first) : x.width - left) / wide));
-      var fits = Math.min(most, (end - at) / wide || most), all = text.length > fits ? text.replace(/ lock:stock\b| like these/, '') : text;
-      if (all.length > fits) { all = all.replace(/\bEVAL(SHA)? (?=\S+\.lua)/, ''); }
+      var fits = Math.min(most, (end - at) / wide || most), all = SHORT.reduce(function (all, rule) {
+        return all.length > fits ? all.replace(rule[0], rule[1]) : all;
+      }, text);
       var arrow = all.lastIndexOf(' → '), reply = arrow < 0 ? '' : all.slice(arrow);
       var short = reply.length > most / 2 ? cut(all, most) :
         cut(all.slice(0, all.length - reply.length), most - reply.length) + reply;
@@ -339,9 +342,8 @@
       var t = svg('text', { x: at, y: height, 'text-anchor': anchor || 'start',
         'class': 'what ' + (more || '') }, [short]);
       if (short !== text) { t.append(svg('title', {}, [text])); }
-      s.append(t);
+      said.append(t);
     }
-    var late = svg('g'), under = s.lastChild; // an arrow across rows strikes no label out
     function arrow(x1, y1, x2, y2, classes) {
       var angle = Math.atan2(y2 - y1, x2 - x1) * 180 / Math.PI, into = / late/.test(classes) ? late : s;
       into.append(svg('line', { x1: x1, y1: y1, x2: x2, y2: y2, 'class': classes }), svg('path', { d: 'M0,0 L-8,-4 L-8,4 Z', 'class': 'head ' + classes,
@@ -380,13 +382,13 @@
       if (e.node < 0) {
         s.append(svg('circle', { cx: client, cy: here, r: 4, 'class': 'dot',
           style: 'fill:' + run.color(d.clients[e.client]) }));
-        label(client + 10, here - 3, text);
+        label(client + 10, here - 3, text, '', '', x.nodes[0] - 8);
         return;
       }
       var left = client + 8;
       if (e.inbound || e.text.indexOf('message') === 0) { // from the node
         flies(node, here, client, here);
-        label(left, here - 5, text, '', '', node - 8);
+        label(left, here - 5, text, '', '', x.nodes[0] - 8);
         arrow(node, here, client, here, 'message');
         if (e.reply === 'lost') { paths[r].lost = cross((client + node) / 2, here); }
         return;
@@ -398,7 +400,7 @@
         label(client + 26, here - 5, text);
         return;
       }
-      label(left, here - 5, text, '', '', node - 8);
+      label(left, here - 5, text, '', '', x.nodes[0] - 8);
       arrow(client, begin, node, here, 'message' + (e.at - e.sent > LATE ? ' late' : ''));
       if (e.back && e.back - e.at > LATE) {
         arrow(node, here, client, when(e.back), 'message late');
@@ -410,14 +412,13 @@
       var broken = y(view.rowOf[b.at]);
       s.append(svg('rect', { x: 2, y: broken - ROW / 2 + 1, width: x.width - 4, height: ROW - 3,
         'class': 'break' }));
-      label((x.nodes[0] || x.width) - 12, broken + 11, '✗ ' + b.names.join(', '), 'end', 'why');
+      label((!d.nodes || d.nodes > 1 ? x.width : x.nodes[0]) - 12, broken + 11, '✗ ' + b.names.join(', '), 'end', 'why');
     });
-    if (late.firstChild) { under.after(late); }
     // The future is covered.
     this.cover = svg('rect', { x: 0, width: x.width, height: run.flights ? 0 : height, y: height,
       'class': 'cover' });
     this.cursor = svg('rect', { x: 0, width: 4, height: ROW, 'class': 'cursor' });
-    s.append(bands, this.cover, this.cursor);
+    s.append(this.cover, this.cursor);
     // What has been sent and has not arrived stands below what has happened. A click lets
     // it happen, where something can.
     function acts(group, act, name) {
@@ -444,12 +445,12 @@
       var node = x.nodes[f.node];
       var half = (client + node) / 2, outside = s;
       label(66, here + 4, 'under way', 'end', 'fold');
-      s = svg('g', {}, [svg('rect', { x: 70, y: here - ROW / 2 + 1, width: x.width - 72,
+      said = s = svg('g', {}, [svg('rect', { x: 70, y: here - ROW / 2 + 1, width: x.width - 72,
         height: ROW - 2, rx: 4, 'class': 'place' })]);
-      label(client + 8, here - 5, f.text + ', sent', '', 'sent');
+      label(client + 8, here - 5, f.text + ', sent', '', 'sent', x.nodes[0] - 8);
       arrow(f.inbound ? node : client, here, half, here, 'message open');
       outside.append(acts(s, f.act, f.name));
-      s = outside;
+      said = s = outside;
       if (f.lose) { stop(x.width - 16, here, f.lose); }
     });
     stops.forEach(function (of, n) {
@@ -902,7 +903,7 @@
     this.status.classList.toggle('told', slides && said.breaks().some(function (b) { return b.at === shown.at; })); // the right answer
     this.element.dataset.at = String(this.at());
     this.element.dispatchEvent(new CustomEvent('step', { detail: i, bubbles: true }));
-    if (!quiet) { history.replaceState(null, '', this.address()); }
+    if (!quiet) { history.replaceState(history.state, '', this.address()); }
   };
   // differ marks what the nodes and the clients of two runs have that is not the same.
   Player.prototype.differ = function (other) {
@@ -981,7 +982,9 @@
       return;
     }
     if ((page || slides) && act && at === (act > 0 ? this.last() : 0)) { return; } // the page's turn
-    if (act) { this.step(act); }
+    var option = this.asked() && this.question.querySelectorAll('button')[e.key - 1];
+    if (option) { option.click(); }
+    else if (act) { this.step(act); }
     else if (e.key === ' ' || e.key === '.') { this.toggle(); }
     else if (e.key === 'Home') { this.stop(); this.go(0); }
     else if (e.key === 'End') { this.stop(); this.go(this.last()); this.sight(); }

@@ -236,6 +236,8 @@
 
   document.getElementById('theme').addEventListener('click', turn);
 
+  var deck = query.has('slides'); // also a page without slides that one of them led to
+
   // Slides begin at the section in sight, with the moves of a level or the moment of a run; or where they
   // were ended, if nothing has moved since.
   var toSlides = document.getElementById('slides');
@@ -273,10 +275,12 @@
     if (help.open) { help.close(); e.preventDefault(); return; }
     var page = { ArrowLeft: 'previous', ArrowRight: 'next' }[e.key];
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) { return; }
-    if (page && !query.has('slides') && !scrolls(target)) { go(page); }
+    if (page && !(toSlides && deck) && !scrolls(target)) { go(page, deck ? '?slides' : ''); }
+    if (deck && (e.key === 'Backspace' || e.key === 'Escape' && query.has('back') || e.key === 'PageUp' && !toSlides && scrollY === 0)) { history.back(); }
     if (e.key === '?') { help.showModal(); }
     if (e.key === 'd') { turn(); }
-    if (toSlides && !query.has('slides') && (e.key === 's' || e.key === 'F5' && left()[0] === location.pathname + location.hash)) { // a clicker's
+    if (!toSlides && e.key === 's') { help.showModal(); } // it says that there are none
+    if (toSlides && !deck && (e.key === 's' || e.key === 'F5' && left()[0] === location.pathname + location.hash)) { // a clicker's
       toSlides.click();
       e.preventDefault();
     }

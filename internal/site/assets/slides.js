@@ -6,7 +6,7 @@
   var query = new URLSearchParams(location.search);
   var slides, shown = 0, bar, count, minutes, began = Date.now(), room, gap, resized;
   var BIG = '.duet, .copied, pre, table, .player, .game, .picture'; // what isn't text
-  var GROWS = [1.7, 1.5, 1.4, 1.3, 1.22], MOST = 1.06; // sizes of code, and how many times as many lines fit in the smallest
+  var GROWS = [1.7, 1.4, 1.3, 1.22], MOST = 1.06; // sizes of code, and how many times as many lines fit in the smallest
   var PICK = 'Keys 1 to 9 pick. Page Down again: next level.';
   var LONG = 100, BEFORE = 'previousElementSibling', AFTER = 'nextElementSibling'; // words of running text
 
@@ -43,22 +43,22 @@
       var low = Number(/\dV([\d.]+)/.exec(text)[1]), legend = Number(/cy="(\d+)/.exec(text)[1]);
       var next = Array.from(text.matchAll(/y="([\d.]+)" dy="-20"/g))[1][1] - 36, cut = text.indexOf('y="' + (next + 36)); // above its label
       var says = Array.from(text.matchAll(/class="found">([^<]+)/g), function (line) { return line[1]; }).join(' ');
-      function part(y, from, to, left, span, wide) { // of the picture, at a height
+      function part(y, from, to, left, span, wide, apart) { // of the picture, at a height; its points are further apart
         return ['<svg y="', y, '" width="', wide, '" height="', (to - from) * wide / span, '" viewBox="', left, ' ', from, ' ', span, ' ', to - from, '">',
-          text.slice(text.indexOf('<style'))].join('');
+          text.slice(text.indexOf('<style')).replace(/(\bc?x="|[MH])([\d.]+)/g, function (all, what, x) { return what + (x > 178 ? 178 + (x - 178) * apart : x); })].join('');
       }
-      function half(wide, from, to, img, rows) {
-        var high = 22 * wide / 592 + 4, end = high + to - from;
-        img.insertAdjacentHTML('beforebegin', '<svg class="chart" viewBox="0 0 ' + wide + ' ' + (end + 46) + '" preserveAspectRatio="xMinYMin">' + part(0, legend - 10, legend + 12, 4, 592, wide) +
-          part(high, from, to, -36, 632, 632) + part(end, low, low + 44, -36, 632, 632) + '</svg>'); // with room for larger letters on the left
+      function half(from, to, img, rows) {
+        var wide = 2.35 * (to - from + 82), names = Math.min(wide, 850), high = 22 * names / 592 + 4, end = high + to - from, apart = (wide - 218) / 414;
+        img.insertAdjacentHTML('beforebegin', '<svg class="chart" viewBox="0 0 ' + wide + ' ' + (end + 46) + '" preserveAspectRatio="xMinYMin">' + part(0, legend - 10, legend + 12, 4, 592, names, 1) +
+          part(high, from, to, -36, wide, wide, apart) + part(end, low, low + 44, -36, wide, wide, apart) + '</svg>'); // with room for larger letters on the left
         img.alt = (says.length < 150 ? says : img.alt + '.') + Array.from(text.matchAll(/>([†‡]) ([^<]+)(?:<\/text>\s*<text[^>]*small">([a-z][^<]*))?/g), function (note) {
           return rows.includes(note[1] + '<') ? ' ' + note.slice(1).filter(Boolean).join(' ') + '.' : '';
         }).join('');
       }
       var again = img.parentNode.cloneNode(true);
       img.parentNode.after(again);
-      half(632, legend + 8, next, img, text.slice(0, cut));
-      half(850, next, low, again.querySelector('img'), text.slice(cut));
+      half(legend + 8, next, img, text.slice(0, cut));
+      half(next, low, again.querySelector('img'), text.slice(cut));
     }).catch(function () {}); // a page from a disk can't read it
   }
 
@@ -82,6 +82,9 @@
     each('details', unfold);
     all.querySelectorAll('pre').forEach(function (pre) { // a command is rather wrapped than small
       pre.classList.toggle('line', !/\n\s*\S/.test(pre.textContent));
+    });
+    all.querySelectorAll(':not(pre) > code, .line > code').forEach(function (code) { // not after a hyphen
+      code.innerHTML = code.innerHTML.replace(/(?<![^\s>])[^\s<>]*-[^\s<>]*(?=[\s<]|$)/g, '<span class="word">$&</span>');
     });
     each(':is(pre, .copied)', putBeside);
     each('p > img', function (img) {
@@ -187,7 +190,7 @@
   function grow(section, most) {
     section.grown = GROWS.find(function (size) {
       section.style.setProperty('--grow', size);
-      return size <= most && (size === GROWS[4] || section.offsetHeight <= room && !Array.from(section.querySelectorAll(':scope > :is(pre, table), .copied > pre, .duet > pre')).some(wide));
+      return size <= most && (size === GROWS[3] || section.offsetHeight <= room && !Array.from(section.querySelectorAll(':scope > :is(pre, table), .copied > pre, .duet > pre')).some(wide));
     });
   }
   function tables(section) {
@@ -321,6 +324,9 @@
     keeps = keeps.map(function (keep, i) { // nothing ends with a line that opens what is left out
       return keep && (changed[i] || keeps[i + 1] !== false || !/[{(]$/.test(lines[i]) || /^ (func|type)\b/.test(lines[i]));
     });
+    lines.forEach(function (line, i) { // nor begins within a comment
+      keeps[i] = keeps[i] && (changed[i] || keeps[i - 1] !== false || !/^ \s*\/\//.test(lines[i - 1]) || !/^ \s*\/\//.test(line));
+    });
     var left = lines.map(function (line, i) {
       return keeps[i] ? { text: line.slice(diff), html: html[i], changed: changed[i] } : { text: '⋯', html: ' ⋯' };
     }).filter(function (line, i) { return keeps[i] || keeps[i - 1]; });
@@ -347,8 +353,8 @@
     });
   }
 
-  // fill gives what is too wide smaller letters. For an opened answer it hides what there is no room for: other
-  // sections, then other questions, then all but the heading. What is too high even so scrolls.
+  // fill gives what is too wide smaller letters. For an opened answer it hides other sections and questions,
+  // and, if there is no room, all but the heading. What is too high even so scrolls.
   function fill(section) {
     var low = bar.getBoundingClientRect().top - 6, all = Array.from(section.children), answer = all.find(function (b) { return b.open; });
     var boxes = all.map(function (b) { return b.matches('.copied') ? b.firstChild : b; }), heads = all.filter(function (b) { return b.matches('h1, h2, h3'); });
@@ -363,7 +369,7 @@
     if (section.matches('.alone')) { return; }
     if (answer) {
       hide(function (b, i) { return i < all.indexOf(head) || next && i >= all.indexOf(next); }, true); // none comes and goes
-      hide(function (b) { return b.matches('details'); });
+      hide(function (b) { return b.matches('details'); }, true);
       hide(function (b) { return b !== head; });
       for (var size = 0.95; size > 0.79 && over() > 0; size -= 0.05) { answer.style.fontSize = size + 'em'; }
     }
@@ -387,6 +393,7 @@
       level.hash = next < 0 && kept(level.pathname + level.hash) || level.hash; // as it was won
       return level.click();
     }
+    if (next < 0 && query.has('back')) { return history.back(); }
     if (next < 0) { return lockladder.go('previous', '?slides=last'); }
     if (next >= slides.length) { return lockladder.go('next', '?slides'); }
     slides.forEach(function (section, i) { section.hidden = i !== next; });
@@ -405,7 +412,7 @@
   // keep has the address show the slide, and how many of its answers were opened. Another size has other slides.
   function keep() {
     var seen = slides[shown].querySelectorAll(':scope > [data-seen]').length;
-    history.replaceState(null, '', '?block=' + block() + '&slides=' + (shown + 1) + (seen ? '&seen=' + seen : '') + location.hash);
+    history.replaceState(1, '', '?block=' + block() + '&slides=' + (shown + 1) + (seen ? '&seen=' + seen : '') + (query.has('back') ? '&back' : '') + location.hash);
   }
   function kept(name) {
     try { return sessionStorage.getItem(name); } catch (e) { return null; }
@@ -447,11 +454,16 @@
       fold.open = !(fold.dataset.seen = '');
     });
     keep();
-    window.addEventListener('hashchange', function () { show(named() < 0 ? shown : named()); });
+    window.addEventListener('hashchange', function () { if (!history.state) { show(named() < 0 ? shown : named()); } });
     main.addEventListener('toggle', function () { fill(slides[shown]); }, true);
-    main.addEventListener('click', function (e) { // a level that is opened from a slide is one
-      var a = e.target.closest('a[href*="#level="], .on > a');
-      if (a && !a.search) { a.search = a.pathname === location.pathname ? location.search : '?slides'; }
+    window.addEventListener('popstate', function (e) { // back from another slide
+      if (e.state) { show(new URLSearchParams(location.search).get('slides') - 1); }
+    });
+    main.addEventListener('click', function (e) { // what is opened from a slide is on slides, too, and leads back
+      var a = e.target.closest('a[href]');
+      if (a && a.origin === location.origin && !a.search) {
+        a.search = a.pathname === location.pathname ? location.search : a.matches('.on > a, .game a') ? '?slides' : '?slides&back';
+      }
     });
     window.addEventListener('resize', function () { // other parts fit
       clearTimeout(resized);
@@ -513,7 +525,9 @@
     if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || !keys.checked || !slides) { return; }
     var target = e.target.tagName ? e.target : document.body, on = { PageDown: 1, PageUp: -1 }[e.key]; // a clicker sends these
     var reads = on && (scrolls(slides[shown], on) || reveals(slides[shown], on));
-    if (e.key === 'Escape') { leave(); }
+    var player = run(slides[shown]);
+    if (player && e.key > 0) { player.press(e); }
+    if (e.key === 'Escape' && !query.has('back')) { leave(); }
     if (!on && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) { return; }
     if (!lockladder.scrolls(target)) { on = on || { ArrowRight: 1, ArrowLeft: -1, Home: -shown, End: slides.length - 1 - shown }[e.key]; }
     if (e.key === ' ' && !/^(BUTTON|A|SUMMARY)$/.test(target.tagName)) { on = e.shiftKey ? -1 : 1; }
