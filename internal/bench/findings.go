@@ -76,11 +76,10 @@ func fastest(rows []Row) string {
 			if slices.ContainsFunc(all[:n], Row.Favored) {
 				text = strings.Replace(text, "cohort", "cohort (at its best, with all clients in one process; no order between processes)", 1) +
 					" Cohort in several processes wasn't measured: with one client in each, it is no faster than notify (docs/choosing.md)."
-				text += " For clients in many processes, by the medians: " + names(rows, all[n])
-				if next := slices.IndexFunc(all[n:], ordered); next > 0 {
-					text += ", or " + names(rows, all[n+next]) + " where order counts"
+				woken := slices.DeleteFunc(slices.Clone(all[n:]), func(r Row) bool { return !r.Woken() })
+				if next := slices.IndexFunc(woken, ordered); next >= 0 {
+					text += " For clients in many processes: " + names(rows, woken...) + "; in the order of asking: " + names(rows, woken[next]) + "."
 				}
-				text += "."
 			}
 			return text
 		}
@@ -206,9 +205,13 @@ func processor(rows []Row) string {
 	if len(woken) == 0 || len(polling) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Waking saves commands, but costs calls; processor time counts both: by the medians, %s µs for each acquisition with locks"+
-		" that wake, and %s µs with those that poll.",
-		middle(woken, Row.Work, Brief), middle(polling, Row.Work, Brief))
+	typical := func(rows []Row) string {
+		slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(*a.Work(), *b.Work()) })
+		row := rows[len(rows)/2]
+		return middle([]Row{row}, Row.Work, Brief) + " µs with " + names(rows, row)
+	}
+	return "The processor time of an acquisition was " + typical(woken) + ", the median of the locks that wake their waiters, and " +
+		typical(polling) + ", the median of those that poll."
 }
 
 // ordered says that all clients got the lock in the order in which they asked.

@@ -59,7 +59,7 @@ func TestTheFindingSaysWhichKindOfLockIsFasterAndIsSilentWhereNeitherIs(t *testi
 	for _, round := range fair.Rounds {
 		round.Set("in_order", 1)
 	}
-	assert.Regexp(t, `cohort \(at its best, .* wasn't measured.* many processes, by the medians: notify, or fair where order counts\.$`, Findings([]Row{notify, fair, cohort})[0])
+	assert.Regexp(t, `cohort \(at its best, .* wasn't measured.* many processes: notify and fair; in the order of asking: fair\.$`, Findings([]Row{notify, fair, cohort})[0])
 	gold.Rounds[0].Set("ratio_to_serial", 0.01)
 	assert.Empty(t, chance([]Row{gold}), "most clients were refused")
 	gold.Set("retries", 9)
