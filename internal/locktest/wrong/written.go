@@ -181,8 +181,7 @@ var written = []Mutant{
 			env.Key = "mine:" + env.Key
 			return Rung("diamond")(env)
 		}),
-		Says: `no client set the key "lock:stock": say which keys stand for the` +
-			" lock, with scenarios.Keys"},
+		Says: `no client set the key "lock:stock". If the lock puts a prefix before it`},
 }
 
 // always builds the same in each run.
