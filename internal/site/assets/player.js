@@ -825,6 +825,7 @@
       });
       return html('li', {}, [b]);
     })));
+    this.right = String(answers.indexOf(run.what(at)) + 1);
   };
   Player.prototype.compare = function (quiet) {
     if (this.other) { this.other.element.remove(); }
@@ -901,6 +902,7 @@
     this.element.classList.toggle('answered', this.answered);
     this.question.classList.toggle('asked', this.asked());
     this.status.classList.toggle('told', slides && said.breaks().some(function (b) { return b.at === shown.at; })); // the right answer
+    this.status.dataset.right = this.question.dataset.at === String(shown.at) ? this.right : '';
     this.element.dataset.at = String(this.at());
     this.element.dispatchEvent(new CustomEvent('step', { detail: i, bubbles: true }));
     if (!quiet) { history.replaceState(history.state, '', this.address()); }

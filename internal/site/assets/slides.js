@@ -523,14 +523,14 @@
   main.addEventListener('change', function (e) { e.target.blur(); });
   document.addEventListener('keydown', function (e) { // after site.js
     if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || !keys.checked || !slides) { return; }
-    var target = e.target.tagName ? e.target : document.body, on = { PageDown: 1, PageUp: -1 }[e.key]; // a clicker sends these
+    var target = e.target.tagName ? e.target : document.body, on = { PageDown: 1, PageUp: -1 }[e.key]; // a clicker sends these, or spaces
+    if (e.key === ' ' && !/^(BUTTON|A|SUMMARY|INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) { on = e.shiftKey ? -1 : 1; }
     var reads = on && (scrolls(slides[shown], on) || reveals(slides[shown], on));
     var player = run(slides[shown]);
     if (player && e.key > 0) { player.press(e); }
     if (e.key === 'Escape' && !query.has('back')) { leave(); }
     if (!on && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) { return; }
     if (!lockladder.scrolls(target)) { on = on || { ArrowRight: 1, ArrowLeft: -1, Home: -shown, End: slides.length - 1 - shown }[e.key]; }
-    if (e.key === ' ' && !/^(BUTTON|A|SUMMARY)$/.test(target.tagName)) { on = e.shiftKey ? -1 : 1; }
     if (on) { e.preventDefault(); if (!reads && (slides[shown + on] || !e.repeat)) { show(shown + on); } }
     if (/^[.bB]$/.test(e.key)) { pauses(); root.toggleAttribute('data-black'); }
   });
