@@ -102,7 +102,7 @@ func (s *settings) judge(t *testing.T, results []Result) {
 		t.Errorf("a flaw that is not declared:\n%s\n%s%s", broken.Failures(), broken.places(),
 			declines(broken[0].Asked))
 	case len(broken) > 0:
-		t.Errorf("%s%sAll of it: "+alone, broken.Brief(0), strings.ReplaceAll(broken.places()+
+		t.Errorf("%s%sAll of it: "+alone, broken.brief(0), strings.ReplaceAll(broken.places()+
 			declines(broken[0].Asked), "\n\n", "\n"), s.lock, broken[0].Scenario)
 	}
 	if len(known) > 0 {
@@ -110,12 +110,12 @@ func (s *settings) judge(t *testing.T, results []Result) {
 	}
 }
 
-// Wholly is how many scenarios that break are shown whole where many do.
-const Wholly = 2
+// wholly is how many scenarios that break are shown whole where many do.
+const wholly = 2
 
 // whole says whether a scenario that breaks is shown whole: the first ones are, and all with -v.
 func (s *settings) whole() bool {
-	return testing.Verbose() || s.only != nil || s.shown.Add(1) <= Wholly
+	return testing.Verbose() || s.only != nil || s.shown.Add(1) <= wholly
 }
 
 // alone runs one scenario of a test and shows all of it.
@@ -173,10 +173,12 @@ func declines(features []Feature) string {
 
 // Failures are what a test prints of the scenarios that break, in lines of 68 columns: what
 // happens in each, and its timeline up to the last break, with every break marked.
-func (r Report) Failures() string { return r.Brief(len(r)) }
+func (r Report) Failures() string { return r.brief(len(r)) }
 
-// Brief is Failures where there are many: of all scenarios but the first it has only what breaks.
-func (r Report) Brief(whole int) string {
+// Brief is Failures where there are many: of all scenarios but the first two it has only what breaks.
+func (r Report) Brief() string { return r.brief(wholly) }
+
+func (r Report) brief(whole int) string {
 	broken := slices.DeleteFunc(slices.Clone(r), func(r Result) bool {
 		return r.Verdict != Breaks
 	})

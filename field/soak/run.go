@@ -72,9 +72,11 @@ func (w *world) soak(ctx context.Context) error {
 		Faults: w.config.Faults, Write: w.write}
 	begun := time.Now()
 	defer terminal.Progress(w.config.Progress, func() string {
-		if disturbed.Err() != nil {
-			return w.config.Rung + map[bool]string{true: ": interrupted", false: ": the faults are over"}[ctx.Err() != nil] +
-				", calls end and keys expire"
+		switch {
+		case ctx.Err() != nil:
+			return w.config.Rung + ": interrupted, calls end and keys expire"
+		case disturbed.Err() != nil:
+			return w.config.Rung + ": the faults are over, calls end and keys expire"
 		}
 		return fmt.Sprintf("%s: %v of %v, writes: %d, faults: %d", w.config.Rung,
 			time.Since(begun).Round(time.Second), w.config.For, w.storage.Writes(), n.Count())

@@ -115,7 +115,6 @@ func TestEveryRungIsBuiltOfGoodArguments(t *testing.T) {
 	})
 }
 
-// forEach runs a test for every rung.
 func forEach(t *testing.T, test func(*testing.T, ladder.Rung)) {
 	for _, rung := range ladder.Rungs {
 		t.Run(rung.Name, func(t *testing.T) { test(t, rung) })

@@ -40,13 +40,13 @@ func Step(w io.Writer, text string) {
 	}
 }
 
-// Say prints a message: on one line, or in a terminal each thought of it on lines of its own.
+// Say prints a message: on one line, or in a terminal each of its clauses on lines of its own.
 func Say(w io.Writer, format string, args ...any) {
 	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
 	if _, is := descriptor(w); is {
 		var lines []string
-		for thought := range strings.SplitSeq(text, "; ") {
-			lines = append(lines, Wrap(thought, 77, 0)...)
+		for clause := range strings.SplitSeq(text, "; ") {
+			lines = append(lines, Wrap(clause, 77, 0)...)
 		}
 		text = strings.Join(lines, "\n  ")
 	}

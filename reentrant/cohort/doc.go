@@ -92,8 +92,8 @@
 //   - TryLock is refused while another owner of the process holds the lock or
 //     waits for it.
 //   - The last owner of a queue that gives up sends one more command, which
-//     takes it out of the server's queue, as in fair. If it is asking just then,
-//     its place stays, also as in fair, and so does fair's flaw in a Redis Cluster.
+//     takes it out of the server's queue, as in fair. The flaw of fair in a
+//     Redis Cluster applies here too.
 //   - A command in flight doesn't end when its context is canceled, but only at
 //     its deadline, or when the driver's ReadTimeout is over. Unlock also waits
 //     for a renewal that is in flight, for a third of a lease.

@@ -76,8 +76,6 @@
 //     the turn, the others wait until they ask again, for a lease at most.
 //   - A waiter that doesn't come for its turn has lost its place. It gets
 //     another one, at the end of the queue, when it asks again.
-//   - A waiter whose context ends while it asks keeps its place: the others
-//     wait for the end of its turn.
 //   - If the server's clock is set ahead by two leases, all waiters count as
 //     dead. They get new places within a lease.
 //   - A waiter whose last question was not answered, or whose command to leave

@@ -210,11 +210,11 @@ const legend = history.Legend + "Times are scaled to a lease of 10 s. The real o
 
 // print prints the results for a person.
 func (c *checking) print(took time.Duration) {
-	whole := len(c.only)
+	failures := scenarios.Report(c.results).Failures()
 	if c.grade() != nil {
-		whole = scenarios.Wholly
+		failures = scenarios.Report(c.results).Brief()
 	}
-	if failures := scenarios.Report(c.results).Brief(whole); failures != "" {
+	if failures != "" {
 		fmt.Fprintf(c.out, "\n%s\n%s", legend, protocol.InWords(failures))
 	}
 	fmt.Fprintf(c.out, "\n%-25s %-22s %s\n", "scenario", "invariant", "verdict")
