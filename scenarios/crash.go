@@ -78,9 +78,8 @@ var _ = in(Crash, "crash_after_first_command", Scenario{
 
 // nothing_left is about the server's memory: a key without an expiry is there forever.
 var _ = in(Crash, "nothing_left", Scenario{
-	Summary: "A dies after the first command of its acquire, or after the second," +
-		" and so on; or after one of its release. Three leases later the servers" +
-		" hold no key without a TTL, except those that the lock says it" +
+	Summary: "A dies after any one command of its acquire or release. Three leases later the" +
+		" servers hold no key without a TTL, except those that the lock says it" +
 		" keeps, such as the counter of its fencing tokens. Also: B dies while it waits for" +
 		" A, and A dies as well. Also: A locks and unlocks 40 times, and the servers hold no" +
 		" more than after 10.",

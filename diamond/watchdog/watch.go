@@ -50,7 +50,7 @@ func Watch(ttl time.Duration, sent time.Time, fixed bool,
 }
 
 // extend renews the lease once, and returns the pause before the next renewal.
-// After one that failed it is a tenth of the lease: there is time even if that
+// After a failure it is a tenth of the lease, soon enough even if that renewal
 // hung for a third.
 func (l *Lease) extend() (pause time.Duration) {
 	ctx, cancel := context.WithTimeout(l.watchdog, l.ttl/3)

@@ -33,7 +33,7 @@ func (s *Service) NewMutex(rdb redis.UniversalClient, key string) *Mutex {
 	return &Mutex{service: s, rdb: rdb, key: key}
 }
 
-// TryLock excludes whoever is in the same process, and nobody else.
+// TryLock excludes the clients of its own process, and no others.
 func (m *Mutex) TryLock(ctx context.Context) (bool, error) {
 	select {
 	case m.service.mutex <- struct{}{}:
@@ -53,7 +53,7 @@ func (m *Mutex) Lock(ctx context.Context) error {
 	}
 }
 
-// Unlock lets the next one of the same process in.
+// Unlock lets in the process's next client.
 func (m *Mutex) Unlock(ctx context.Context) error {
 	defer func() { <-m.service.mutex }()
 	return m.rdb.Del(ctx, m.key).Err()

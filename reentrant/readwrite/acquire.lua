@@ -29,8 +29,10 @@ if not mine and not (free and ARGV[3] == '1') then
       redis.call('PEXPIRE', KEYS[3], ARGV[2])
     end
   end
-  local left = math.max(redis.call('PTTL', KEYS[1]),
-    redis.call('PTTL', KEYS[2]), redis.call('PTTL', KEYS[5]))
+  -- One with a longer lease may have left, and the key outlasts the readers.
+  local ends = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')[2] or now - 1
+  local left = math.max(redis.call('PTTL', KEYS[1]), ends - now,
+    redis.call('PTTL', KEYS[5]))
   if left < 0 then
     left = tonumber(ARGV[2]) -- no lease: ask again after one of one's own
   end

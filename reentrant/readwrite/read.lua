@@ -49,7 +49,8 @@ if not granted then
     redis.call('ZADD', KEYS[5], last, ARGV[1])
     keep(KEYS[5])
   end
-  local left = redis.call('PTTL', writes and KEYS[1] or KEYS[3])
+  local ends = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')[2] or now - 1
+  local left = writes and redis.call('PTTL', KEYS[1]) or ends - now -- as in acquire.lua
   if left < 0 then
     left = tonumber(ARGV[2]) -- no lease: ask again after one of one's own
   end

@@ -88,6 +88,15 @@ func TestAShortLeaseCutsNoLongerOne(t *testing.T) {
 	}
 }
 
+// B dies, A's lease was longer, and A has left.
+func TestALongLeaseKeepsNobodyWaitingAfterIt(t *testing.T) {
+	play(t, func(s *locktest.Scenario) {
+		s.Owner("A").RLocks().At(2 * second).RUnlocks()
+		s.Owner("B").WithLease(3 * second).At(second).RLocks().Dies()
+		s.Owner("C").At(2500 * milli).Locks().SinceAbout(4 * second).Unlocks()
+	})
+}
+
 // W2 and W3 are nearer than R, which waits for W1, and comes first all the same. Where
 // another reads, R is refused because W1 waits.
 func TestOneWriterAtMostComesInBeforeAReaderThatWaits(t *testing.T) {
