@@ -303,6 +303,11 @@ func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 		" = %q; l.dataset.state = 'ready'", solution))
 	assert.Contains(t, b.presses("Check the exercise").Outcome,
 		"Solved: exercise fenced holds all its scenarios.")
+
+	b.visits(b.site + "/docs/exercises/gold/README.md")
+	b.visits(shows[string](b.stage, `document.querySelector('main a[href*="exercise=1"]').href`))
+	b.settles()
+	assert.Regexp(t, `orphaned: breaks.*\.$`, b.presses("Run this scenario").Outcome, "no solution")
 }
 
 // A rung that is written as generator functions gets the verdicts of the rung in Go.

@@ -598,14 +598,14 @@
     }).filter(function (r, i, bases) { return bases.indexOf(r) === i; });
   };
   // leads says which rung fixes what was broken, when it has held with the same change, and
-  // offers to run it.
+  // offers to run it, unless a learner is to find out how.
   Laboratory.prototype.leads = function (a) {
     var lab = this, scenario = this.scenario.value, own = this.isOwn(), tried = [];
     var broken = (a.verdicts || []).filter(function (v) { return v.verdict === 'breaks'; });
     if (broken.length === 0 || a.error || a.story || this.exercise()) { return null; }
     function say(parts) { lab.outcome.append('\n', html('span', {}, parts)); }
     var seconds = own && /\b(?:EX|SETEX|EXPIRE)(?: lock:\S+)? (\d{4,})\b/.exec(JSON.parse(a.run).texts.join('\n'));
-    var rest = this.fixes(scenario, own ? '' : this.lock.value).slice(0, 4);
+    var rest = own && this.solving ? [] : this.fixes(scenario, own ? '' : this.lock.value).slice(0, 4);
     if (seconds) {
       say(['This is a lease of ' + seconds[1] + ' s: ttl is in milliseconds. Write PX, or PEXPIRE.']);
       if (rest[0] && / lease/.test(rest[0].idea)) { return null; } // it is fixed by that
@@ -1162,6 +1162,7 @@
     if (this.asksAgain()) { hash.set('again', '1'); }
     if (this.other.value) { hash.set('beside', this.other.value); }
     if (this.world >= 0) { hash.set('worlds', this.world); }
+    if (this.solving && this.isOwn()) { hash.set('exercise', '1'); }
     this.mark();
     this.written = hash.toString();
     history.replaceState(null, '', '#' + hash);
@@ -1182,6 +1183,7 @@
     NUMBERS.forEach(function (n) { lab.numbers[n.key].value = hash.get(n.key) || n.written; });
     this.skewed.value = hash.get('skewed') || 'A';
     this.again = hash.has('again');
+    this.solving = hash.has('exercise');
     this.world = hash.has('worlds') ? Math.floor(hash.get('worlds')) || 0 : -1;
     this.faults = (hash.get('faults') || '').split(',').filter(Boolean).map(function (text) {
       var f = text.split('.'), fault = { client: f[0], nth: Number(f[1]) || 0, kind: f[2] || '' };
