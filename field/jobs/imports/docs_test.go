@@ -56,7 +56,7 @@ func TestTheTablesOfThePageAreFresh(t *testing.T) {
 	generated.Compare(t, "import.md", "scan", generated.Block(narrow(timeline)))
 }
 
-// table is what becomes of four tasks behind every rung.
+// table is what becomes of four tasks behind every rung; those that do the same share a row.
 func table(t *testing.T, form imports.Form) string {
 	head := []string{"the lock, and what happens to A"}
 	for _, fault := range faults {
@@ -64,7 +64,7 @@ func table(t *testing.T, form imports.Form) string {
 	}
 	var rows [][]string
 	for _, rung := range ladder.Rungs {
-		row := []string{rung.Name}
+		row := []string{rung.Short()}
 		for _, fault := range faults {
 			v, _ := runScenario(t, form, rung.Name, []imports.Task{task(1, 1), task(2, 1),
 				task(3, 2), task(4, 1)}, func(s *scenario) {
@@ -75,7 +75,13 @@ func table(t *testing.T, form imports.Form) string {
 			})
 			row = append(row, summary(v))
 		}
-		rows = append(rows, row)
+		if same := slices.IndexFunc(rows, func(r []string) bool {
+			return slices.Equal(r[1:], row[1:])
+		}); same >= 0 {
+			rows[same][0] += ", " + row[0]
+		} else {
+			rows = append(rows, row)
+		}
 	}
 	return generated.Table(1, head, rows)
 }

@@ -17,6 +17,7 @@
     while (table && table.nodeName !== 'TABLE') { table = table.nextElementSibling; }
     if (!table || !legend) { return; }
     which = section ? which : which && 'all';
+    if (which === 'all') { table.tBodies[0].append.apply(table.tBodies[0], table.nextElementSibling.querySelectorAll('tbody tr')); }
     if (!which) {
       Array.from(table.rows).forEach(function (row, r) {
         Array.from(row.cells).slice(10).forEach(function (cell) { cell.remove(); });
