@@ -307,7 +307,7 @@ func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 	b.visits(b.site + "/docs/exercises/gold/README.md")
 	b.visits(shows[string](b.stage, `document.querySelector('main a[href*="exercise=1"]').href`))
 	b.settles()
-	assert.Regexp(t, `orphaned: breaks.*\.$`, b.presses("Run this scenario").Outcome, "no solution")
+	assert.NotContains(t, b.presses("Run this scenario").Outcome, "Fixed by", "the learner fixes it")
 }
 
 // A rung that is written as generator functions gets the verdicts of the rung in Go.
