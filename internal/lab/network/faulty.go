@@ -59,9 +59,6 @@ func (k *faulty) Command(args []string) bool {
 		<-k.ended
 		return false
 	}
-	if !delayed {
-		k.Real.Took(time.Since(sent))
-	}
 	exchange := Exchange{Args: args, Text: text, Sent: sent, Began: sent, Nth: nth,
 		Fault: fault}
 	if fault.Error != "" {
@@ -70,6 +67,9 @@ func (k *faulty) Command(args []string) bool {
 	reply := k.Execute(exchange)
 	if fault.CrashAfter {
 		c.Crash()
+	}
+	if !delayed && reply != "" {
+		k.Real.Took(time.Since(sent))
 	}
 	k.Real.Give()
 	if fault.CrashAfter || fault.LoseReply || reply == "" {
