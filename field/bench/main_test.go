@@ -20,8 +20,8 @@ func run(t *testing.T, args ...string) (status int, out, complaint string) {
 func TestOneTableHasRungsAndLibraries(t *testing.T) {
 	status, out, _ := run(t, "-clients", "3")
 	assert.Equal(t, terminal.OK, status)
-	for _, row := range []string{"\nserial-limit", "\nreentrant/fenced",
-		"\nredsync ", "\nredsync-5 ", "\nredislock ", "\nlua-decrement"} {
+	for _, row := range []string{"\n  serial-limit", "\n  reentrant/fenced",
+		"\n  redsync ", "\n  redsync-5 ", "\n  redislock ", "\n  lua-decrement"} {
 		assert.Contains(t, out, row)
 	}
 	assert.Contains(t, out, "Not measured: rueidislock, rueidislock-3,"+
