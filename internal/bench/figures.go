@@ -48,7 +48,7 @@ func when[T any](measured bool, figure T) any {
 
 // dispensable are the figures that a terminal does without, the first one first.
 var dispensable = []string{"cpu_us_per_section.server", "cpu_us_per_section.clients", "calls_per_section", "serial",
-	"left", "seconds", "retries", "wait_ms.p99", "failures", "sold", "max_holders", "oversold", "ratio_to_serial", "in_order",
+	"left", "seconds", "retries", "wait_ms.p99", "failures", "sold", "max_holders", "ratio_to_serial", "in_order", "oversold",
 	"jain", "commands_per_section"}
 
 // figures are those of one round, in the order of JSON and of the table.

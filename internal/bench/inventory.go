@@ -216,7 +216,7 @@ func (w *Inventory) title(clients int, poll time.Duration) string {
 		words = append(words, Plural(clients, "client"))
 	}
 	if len(w.polls) > 1 {
-		words = append(words, fmt.Sprintf("pauses of up to %v", poll))
+		words = append(words, fmt.Sprintf("pauses of ≤ %v", poll))
 	}
 	if len(words) == 0 {
 		return ""
@@ -227,7 +227,7 @@ func (w *Inventory) title(clients int, poll time.Duration) string {
 // header says what is measured.
 func (w *Inventory) header(run Run) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s; stock %d, lease %v, at most %v a row.\n", w.who(), w.Stock, w.TTL, w.Timeout)
+	b.WriteString(terminal.Paragraph(fmt.Sprintf("%s; stock %d, lease %v, at most %v a row.", w.who(), w.Stock, w.TTL, w.Timeout)))
 	b.WriteString(terminal.Paragraph("Where a lock polls, a refused client pauses for " + w.pauses(run) + "."))
 	b.WriteString("Connections are warmed up before the clock starts")
 	if w.pool > 0 {
