@@ -202,7 +202,7 @@ func (w *Inventory) unfit(subject Subject) string {
 	case subject.Sell != nil && w.sections() > subject.MostSections:
 		return fmt.Sprintf("it sells in %d sections at most, see -clients and -ops", subject.MostSections)
 	case subject.Name == noPause.Name && slices.Max(w.clients) > crowded:
-		return fmt.Sprintf("its clients ask without a pause, and more than %d take minutes, see -clients", crowded)
+		return fmt.Sprintf("more than %d clients without a pause take minutes, see -clients", crowded)
 	case subject.Lease != nil && subject.Lease(w.TTL) != w.TTL:
 		return fmt.Sprintf("its lease is %v, whatever -ttl says", subject.Lease(w.TTL))
 	}

@@ -194,7 +194,7 @@ func (o *options) installed() error {
 // notMeasured is a line for each reason.
 func (o *options) notMeasured() (text string) {
 	for _, u := range o.unmeasured {
-		text += fmt.Sprintf("Not measured: %s (%s).\n", strings.Join(u.names, ", "), u.why)
+		text += terminal.Paragraph(fmt.Sprintf("Not measured: %s (%s).", strings.Join(u.names, ", "), u.why))
 	}
 	return text
 }
