@@ -244,6 +244,6 @@ func TestAnInterruptAfterTheLastTurnInterruptsNothing(t *testing.T) {
 	status := program().Run(ctx, []string{"-redis", redis.Addr(), "-rounds", "1",
 		"-clients", "1", "-rungs", "bronze"}, &stdout, &stderr)
 	require.Zero(t, status, stderr.String())
-	require.Contains(t, stdout.String(), "\nbronze ")
+	require.Contains(t, stdout.String(), "\n  bronze ")
 	require.Empty(t, redis.Keys())
 }

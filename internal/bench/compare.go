@@ -13,7 +13,7 @@ func Compare(file string, before, after Report) string {
 	if commit := before.Env.Commit; commit != nil {
 		fmt.Fprintf(&b, " of commit %s", *commit)
 	}
-	fmt.Fprintf(&b, ", by the ratios to the serial limit:%s\n", otherwise(before.Env, after.Env))
+	fmt.Fprintf(&b, ", by times serial and its range with 95 %% confidence:%s\n", otherwise(before.Env, after.Env))
 	lines, without := "", "No row was measured in both with the same settings.\n"
 	for _, now := range after.Rows {
 		for _, then := range before.Rows {
@@ -80,7 +80,7 @@ func alike(a, b Row) bool {
 func difference(then, now Row) string {
 	percent := 100 * (*now.Ratio()/(*then.Ratio()) - 1)
 	return fmt.Sprintf("  %-19s %5d %5s %11s  %5s %11s %+4.0f %%  %s\n", now.Name(), now.Count("table_clients"),
-		Decimal(then.Ratio(), Brief), then.Range(), Decimal(now.Ratio(), Brief), now.Range(), percent, verdict(then, now))
+		Decimal(then.Ratio(), Brief), span(around(then.Ratios())), Decimal(now.Ratio(), Brief), span(around(now.Ratios())), percent, verdict(then, now))
 }
 
 const tooFew = "too few"

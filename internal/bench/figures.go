@@ -1,5 +1,7 @@
 package bench
 
+import "strings"
+
 // Figure is something that a row tells. Everything that shows rows is a loop over their
 // figures: JSON, table, legend, what go test -bench shows, and the median of rounds.
 type Figure struct {
@@ -8,13 +10,21 @@ type Figure struct {
 
 	Column Column // in the table, if it has one
 
-	Legend string // explains it below the table
+	Legend string // explains it below the table: a term, a colon, and what it means
 	Round  string // its name in the rounds in JSON, "" where it isn't
 	Unit   string // for go test -bench, "" where that doesn't show it
 
 	// Over makes a figure of all rounds, where it is not their median: the worst of
 	// what must not happen.
 	Over func(a, b any) any
+}
+
+// Term is what its legend explains, and how; nil where there is none.
+func (f Figure) Term() []string {
+	if f.Legend == "" {
+		return nil
+	}
+	return strings.SplitN(f.Legend, ": ", 2)
 }
 
 // member is the figure's name in JSON, of a row or of one of its rounds; "" where it has none.
@@ -36,10 +46,10 @@ func when[T any](measured bool, figure T) any {
 	return nil
 }
 
-// dispensable are the figures that a narrow terminal does without, the first one first.
-var dispensable = []string{"cpu_us_per_section.server", "cpu_us_per_section.clients", "jain",
-	"calls_per_section", "serial", "in_order", "left", "seconds",
-	"retries", "wait_ms.p99", "failures", "commands_per_section", "max_holders", "oversold"}
+// dispensable are the figures that a terminal does without, the first one first.
+var dispensable = []string{"cpu_us_per_section.server", "cpu_us_per_section.clients", "calls_per_section", "serial",
+	"left", "seconds", "retries", "wait_ms.p99", "failures", "sold", "max_holders", "ratio_to_serial", "in_order", "oversold",
+	"jain", "commands_per_section"}
 
 // figures are those of one round, in the order of JSON and of the table.
 func (m *Measurement) figures() []Figure {
@@ -57,37 +67,41 @@ func (m *Measurement) figures() []Figure {
 		{Name: "poll_ms", Value: Milliseconds(m.Poll)},
 		{Name: "fixed_poll", Value: m.FixedPoll},
 
-		{Name: "sold", Value: m.Taken, Over: worst, Column: Column{"", "sold", 6, 0},
-			Legend: "sold, left, oversold, lost updates: of the worst round. Sold, oversold: how many items were taken from the stock, and how many of them it didn't have"},
-		{Name: "left", Value: m.Left, Column: Column{"", "left", 6, 0},
-			Legend: "left: what the stock has at the end, less than nothing where more was sold than it had"},
-		{Name: "oversold", Value: max(0, m.Taken-int64(m.Stock)), Round: "oversold",
-			Over: worst, Column: Column{"over-", "sold", 6, 0}},
+		{Name: "acquisitions_per_second", Value: m.PerSecond(), Round: "acquisitions_per_second",
+			Unit: "acquisitions/s", Column: Column{"acquisi-", "tions/s", 9, Brief},
+			Legend: "acquisitions/s: how many times a second a client got the lock, did its work and released the lock"},
+		{Name: "range", // it needs all rounds: see Median
+			Column: Column{"", "range", 12, 0}, Legend: "range: from the lowest round to the highest, of the figure before it"},
+		{Name: "wait_ms.p50", Value: wait.At(50), Round: "wait_p50_ms", Unit: "wait-p50-ms",
+			Column: Column{"wait", "p50 ms", 7, Brief},
+			Legend: "wait: until a client had the lock; half of them waited no longer than p50"},
+		{Name: "wait_ms.p99", Value: wait.At(99), Column: Column{"wait", "p99 ms", 7, Brief}},
+		{Name: "wait_ms.max", Value: m.longestWait(), Round: "wait_max_ms",
+			Column: Column{"wait", "max ms", 7, Brief}},
+		{Name: "commands_per_section", Value: m.sent(m.Commands), Round: "commands_per_section",
+			Column: Column{"commands", "/acquis.", 9, Brief},
+			Legend: "commands: what clients send for an acquisition, its work and the release, also to be refused; without publish/subscribe"},
+		{Name: "round_trips_per_section", Value: m.sent(m.Trips)},
+		{Name: "in_order", Value: inOrder(m.Stamps), Round: "in_order", Column: Column{"in", "order%", 7, percent},
+			Legend: "in order: pairs of clients that had the lock in the order of asking; 50 % is chance"},
+		{Name: "jain", Value: when(m.Absent == 0, jain(m.Served)), Column: Column{"", "jain", 7, Brief},
+			Legend: "jain: 1 when all clients had as many acquisitions"},
+
 		{Name: "lost_updates", Value: lost, Over: worst, Unit: "lost-updates",
 			Column: Column{"lost", "updates", 8, 0},
-			Legend: "lost updates: critical sections in which another client changed the stock between the reading and the taking; there can be some where nothing is oversold"},
+			Legend: "lost updates: another client changed the stock between the reading and the taking"},
+		{Name: "oversold", Value: max(0, m.Taken-int64(m.Stock)), Round: "oversold",
+			Over: worst, Column: Column{"over-", "sold", 6, 0}, Legend: "oversold: items sold beyond the stock"},
 		{Name: "max_holders", Value: when(!m.Unlocked, m.Most), Over: worst, Column: Column{"most", "inside", 7, 0},
-			Legend: "most inside: the most clients in the critical section at one time"},
+			Legend: "most inside: clients with the lock at one time"},
+		{Name: "sold", Value: m.Taken, Over: worst, Column: Column{"", "sold", 6, 0}},
+		{Name: "left", Value: m.Left, Column: Column{"", "left", 6, 0}},
 		{Name: "finished", Value: m.Finished(), Over: both},
 		{Name: "turns", Value: m.Turns},
 		{Name: "sections", Value: m.Sections, Round: "sections"},
 
 		{Name: "seconds", Value: Rounded(m.Took.Seconds(), 6), Round: "seconds",
 			Column: Column{"wall", "s", 6, Brief}},
-		{Name: "acquisitions_per_second", Value: m.PerSecond(), Round: "acquisitions_per_second",
-			Unit: "acquisitions/s", Column: Column{"acquisi-", "tions/s", 9, Brief}},
-		{Name: "wait_ms.p50", Value: wait.At(50), Round: "wait_p50_ms", Unit: "wait-p50-ms",
-			Column: Column{"wait", "p50 ms", 7, Brief},
-			Legend: "wait: until the lock was granted; 50 or 99 % of the acquisitions waited no longer than" +
-				" p50 or p99"},
-		{Name: "wait_ms.p99", Value: wait.At(99), Column: Column{"wait", "p99 ms", 7, Brief}},
-		{Name: "wait_ms.max", Value: m.longestWait(), Round: "wait_max_ms",
-			Column: Column{"wait", "max ms", 7, Brief}},
-		{Name: "commands_per_section", Value: m.sent(m.Commands), Round: "commands_per_section",
-			Column: Column{"commands", "/section", 9, Brief},
-			Legend: "commands: as clients send them, without publish/subscribe"},
-		{Name: "round_trips_per_section", Value: m.sent(m.Trips)},
-
 		{Name: "failures", Value: m.Failures, Over: sum, Column: Column{"", "failed", 7, 0}},
 		{Name: "first_failure", Value: when(m.First != "", m.First), Over: either},
 		{Name: "absent", Value: m.Absent, Over: worst},
@@ -96,24 +110,14 @@ func (m *Measurement) figures() []Figure {
 
 		{Name: "ratio_to_serial", Value: m.ratio(), Round: "ratio_to_serial", Unit: "times-serial",
 			Column: Column{"times", "serial", 7, Brief},
-			Legend: "times serial: acquisitions/s divided by the serial limit just before, those of one client alone"},
-		{Name: "serial", Value: m.Serial, Column: Column{"serial", "limit/s", 8, Brief}, Legend: "serial limit/s:" +
-			" beside this row's rounds. The row serial-limit is a second at another time, and a computer's speed" +
-			" changes: don't divide by that"},
-		{Name: "range", // it needs all rounds: see Median
-			Column: Column{"", "range", 12, 0},
-			Legend: "range: with a confidence of 95 %, the median of many more rounds would be in " +
-				"it (of fewer than six rounds, it is from the lowest to the highest). The other " +
-				"figures are medians of the rounds (of an even number, the lower one in the middle), and the worst of what must not happen"},
-		{Name: "jain", Value: when(m.Absent == 0, jain(m.Served)), Column: Column{"", "jain", 7, Brief},
-			Legend: "jain: 1 when all clients had as many acquisitions"},
-		{Name: "in_order", Value: inOrder(m.Stamps), Round: "in_order", Column: Column{"in", "order%", 7, percent},
-			Legend: "in order: pairs of clients that were served in the order in which they came (50: chance)"},
+			Legend: "times serial: acquisitions/s divided by those of one client alone, the serial limit, just before"},
+		{Name: "serial", Value: m.Serial, Column: Column{"serial", "limit/s", 8, Brief}, Legend: "serial limit:" +
+			" acquisitions/s of one client alone, which never waits, beside this row's rounds"},
 		{Name: "calls_per_section", Value: when(m.Usage.Known && m.Subject.Nodes > 0,
-			Per(m.Usage.Calls, m.Sections)), Column: Column{"calls", "/section", 9, Brief},
-			Legend: "calls: commands that the servers report to have executed, inside scripts too, but not in a transaction that is refused"},
+			Per(m.Usage.Calls, m.Sections)), Column: Column{"calls", "/acquis.", 9, Brief},
+			Legend: "calls: commands that the servers executed for an acquisition, inside scripts too"},
 		{Name: "cpu_us_per_section.clients", Value: m.cpu(m.CPU), Column: Column{"clients'", "CPU µs", 9, Brief},
-			Legend: "CPU: processor time of an acquisition with its critical section"},
+			Legend: "CPU: processor time of an acquisition with its work"},
 		{Name: "cpu_us_per_section.server", Value: m.cpu(m.Usage.CPU),
 			Column: Column{"server's", "CPU µs", 9, Brief}},
 	}

@@ -4,17 +4,21 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"path"
 	"slices"
 	"strings"
 )
 
-// Findings are what the rows say: first how noisy they are. Where there are several tables,
-// they are about that with the most clients, and what chance decides about all.
+// Findings are what the rows say: which locks are fast, first with the most clients, then what they
+// cost, and how sure all that is.
 func Findings(all []Row) []string {
-	rows, _ := greatest(all)
-	return slices.DeleteFunc([]string{noise(rows), fastest(rows), waking(rows), processor(rows), chance(all),
-		unsound(rows)}, func(text string) bool { return text == "" })
+	rows, most := greatest(all)
+	s, found := swept(all), []string{ranking(rows, most)}
+	for _, value := range slices.Backward(s.values) {
+		if value != most {
+			found = append(found, ranking(slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return s.of(r) != value }), value))
+		}
+	}
+	return slices.DeleteFunc(append(found, favored(rows), cost(rows, most), sure(all), unsound(rows)), func(text string) bool { return text == "" })
 }
 
 // measure is a figure that locks are compared by.
@@ -23,74 +27,59 @@ type measure struct {
 	unit string
 }
 
-var byRatio, byRate = measure{Row.Ratio, "times serial"}, measure{rate, "acquisitions a second"}
+var byRate = measure{rate, "acquisitions a second"}
 var byCommands = measure{func(r Row) *float64 { return r.Number("commands_per_section") }, "commands for each acquisition and release"}
-var byCalls = measure{func(r Row) *float64 {
-	if calls := r.Number("calls_per_section"); calls != nil || r.isRound {
-		return calls
-	}
-	return byCommands.of(r) // embedded servers don't count calls
-}, "calls"}
 
-// steady is the serial limit that is less than so many times as fast in one round as in another. A
-// ratio to it compares what was measured at one speed of the computer, if that changes slowly.
-const steady = 4
+// shownFirst is how many locks a ranking names of those that are as fast.
+const shownFirst = 3
 
-// swing is how many times as fast the serial limit, which is measured beside each round, was
-// in one round as in another; 0 where it wasn't measured.
-func swing(rows []Row) float64 { least, most := serials(rows); return most / least }
-
-func serials(rows []Row) (least, most float64) {
-	rows, _ = greatest(rows)
-	for least = math.Inf(1); len(rows) > 0; rows = rows[1:] {
-		from, to := over(Row.serial)(rows[0])
-		least, most = min(least, from), max(most, to)
-	}
-	return least, most
-}
-
-// telling is how many times as much is worth a sentence: more where the computer's speed changed much.
-func telling(rows []Row) float64 {
-	if swing(rows) < steady {
-		return tells
-	}
-	return 2
-}
-
-const tells = 1.2
-
-// fastest says which of the locks that renew their lease are, or of all where there aren't two.
-func fastest(rows []Row) string {
-	all, text, than := locks(rows), "Fastest", "any other lock"
-	renew := slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return !r.Rung().Renews })
-	if len(renew) > 1 {
-		all, text, than = renew, "Fastest of the locks that renew their lease", "any other"
-	}
-	if len(each(all, Row.Name)) < len(all) {
+// ranking has the locks, the fastest first; a > stands between those that are surely faster and the
+// others.
+func ranking(rows []Row, with string) string {
+	all, text, from, sign := locks(rows), "", 0, "no difference is sure"
+	if len(all) < 2 || len(each(all, Row.Name)) < len(all) {
 		return "" // the same lock, with several pauses
 	}
-	slices.SortFunc(all, func(a, b Row) int { return slower(b, a) })
-	for n := 1; n < len(all); n++ {
-		if ahead := ahead(rows, all[:n], all[n:], than, byRatio, byRate); ahead != "" {
-			text += ": " + names(rows, all[:n]...) + ", " + ahead
-			if slices.ContainsFunc(all[:n], Row.Favored) {
-				text = strings.Replace(text, "cohort", "cohort (at its best, with all clients in one process; no order between processes)", 1) +
-					" Cohort in several processes wasn't measured: with one client in each, it is no faster than notify (docs/choosing.md)."
-				woken := slices.DeleteFunc(slices.Clone(all[n:]), func(r Row) bool { return !r.Woken() })
-				if next := slices.IndexFunc(woken, ordered); next >= 0 {
-					text += " For clients in many processes: " + names(rows, woken...) + "; in the order of asking: " + names(rows, woken[next]) + "."
-				}
-			}
-			return text
+	slices.SortStableFunc(all, func(a, b Row) int { return slower(b, a) })
+	for n := 1; n <= len(all); n++ {
+		if n < len(all) && !ahead(all[:n], all[n:]) {
+			continue
 		}
+		some, rest := all[from:n], ""
+		if more := len(some) - shownFirst; more > 1 {
+			some, rest = some[:shownFirst], fmt.Sprintf(" and %d others down to %s", more, figure(some[len(some)-1].speed()))
+		}
+		if n < len(all) {
+			sign = ">: faster in every round"
+		}
+		text += " > " + strings.Join(each(some, func(r Row) string { return r.Name() + " " + figure(r.speed()) }), ", ") + rest
+		from = n
 	}
-	return ""
+	return "Fastest with " + with + ": " + text[3:] + " acquisitions a second (" + sign + ")."
 }
 
-// speed is how fast a row is: compared with the serial limit if that was measured.
-func (r Row) speed() float64 {
-	return *cmp.Or(r.Ratio(), r.Number("acquisitions_per_second"), new(0.0))
+// ahead says that the fast rows are surely faster: each of their rounds was faster than all of the
+// slow ones', also compared with the serial limit, because a computer's speed changes.
+func ahead(fast, slow []Row) bool {
+	return min(apart(fast, slow, over(rate)), apart(fast, slow, over(Row.Ratio))) > 1
 }
+
+// favored says what doesn't hold for a lock in several processes.
+func favored(rows []Row) string {
+	all := locks(rows)
+	i, next := slices.IndexFunc(all, Row.Favored), slices.IndexFunc(all, func(r Row) bool { return r.Woken() && !r.Favored() && ordered(r) })
+	if i < 0 {
+		return ""
+	}
+	text := all[i].Name() + " is at its best here, with all clients in one process; with one in each, it is no faster than reentrant/notify (docs/choosing.md)."
+	if next >= 0 {
+		text += " In the order of asking, also between processes: " + all[next].Name() + "."
+	}
+	return text
+}
+
+// speed is how fast a row is.
+func (r Row) speed() float64 { return r.median(rate) }
 
 func slower(a, b Row) int { return cmp.Compare(a.speed(), b.speed()) }
 
@@ -135,20 +124,6 @@ func (r Row) median(of func(Row) *float64) float64 {
 	return all[(len(all)-1)/2]
 }
 
-// ahead says how many times as fast as the slow rows the fast ones are at least, if that is worth a
-// sentence.
-func ahead(rows, fast, slow []Row, than string, by ...measure) string {
-	for _, m := range by {
-		if apart(fast, slow, over(m.of)) >= telling(rows) {
-			least, at := namely(rows, fast, -1, m.middle)
-			most, best := namely(rows, slow, 1, m.middle)
-			return fmt.Sprintf("%s times as fast as %s by the medians, with no overlap of rounds: %s %s%s, against %s%s.",
-				bound(least/most, down), than, figure(least), m.unit, at, figure(most), best)
-		}
-	}
-	return ""
-}
-
 func (m measure) least(r Row) float64  { x, _ := over(m.of)(r); return x }
 func (m measure) middle(r Row) float64 { return r.median(m.of) }
 func (m measure) most(r Row) float64   { _, x := over(m.of)(r); return x }
@@ -156,15 +131,6 @@ func (m measure) most(r Row) float64   { _, x := over(m.of)(r); return x }
 // extreme is the row with the most of something, or with the least where the sign is negative.
 func extreme(rows []Row, sign float64, of func(Row) float64) Row {
 	return slices.MaxFunc(rows, func(a, b Row) int { return cmp.Compare(sign*of(a), sign*of(b)) })
-}
-
-// namely is that most or least, and which row has it where there are several.
-func namely(all, rows []Row, sign float64, of func(Row) float64) (x float64, name string) {
-	row := extreme(rows, sign, of)
-	if len(rows) > 1 {
-		name = " (" + names(all, row) + ")"
-	}
-	return of(row), name
 }
 
 // figure is a number as the charts have it, so that a reader finds it there.
@@ -176,42 +142,29 @@ func kinds(rows []Row) (woken, polling []Row) {
 	return slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return !r.Woken() }), slices.DeleteFunc(all, Row.Woken)
 }
 
-// waking compares the locks whose waiters are woken with those that poll. It is "" when there
-// are not both, or the fastest is all that there is to say.
-func waking(rows []Row) string {
+// cost is what an acquisition costs with the locks that wake their waiters, and with those that poll.
+func cost(rows []Row, with string) string {
 	woken, polling := kinds(rows)
-	if len(woken) == 0 || len(polling) == 0 || len(woken)+len(polling) == 2 && fastest(rows) != "" {
+	var all []string
+	for _, of := range []struct {
+		rows []Row
+		kind string
+	}{{woken, "wake their waiters"}, {polling, "poll"}} {
+		var costs []string
+		for _, m := range []measure{{byCommands.of, " commands"}, {Row.Work, " µs of processor time"}} {
+			if costly := slices.DeleteFunc(slices.Clone(of.rows), func(r Row) bool { return m.of(r) == nil }); len(costly) > 0 {
+				slices.SortFunc(costly, func(a, b Row) int { return cmp.Compare(m.middle(a), m.middle(b)) })
+				costs = append(costs, figure(m.middle(costly[len(costly)/2]))+m.unit)
+			}
+		}
+		if len(costs) > 0 {
+			all = append(all, strings.Join(costs, " and ")+" with locks that "+of.kind)
+		}
+	}
+	if len(all) == 0 || len(woken)+len(polling) < 2 {
 		return ""
 	}
-	text, than, m := "Locks whose waiters are woken ("+names(rows, woken...)+")", "any that polls and pauses", byRate // they sleep however fast the serial limit is
-	if ahead := ahead(rows, woken, polling, than, m); ahead != "" {
-		return text + " were " + ahead
-	}
-	if ahead := ahead(rows, polling, woken, "any whose waiters are woken", m); ahead != "" {
-		return "Locks that poll and pause were " + ahead
-	}
-	slow, slowest := namely(rows, woken, -1, m.middle)
-	fast, fastest := namely(rows, polling, 1, m.middle)
-	least, at := namely(rows, woken, -1, m.least)
-	most, best := namely(rows, polling, 1, m.most)
-	return fmt.Sprintf("%s had %s %s or more by the medians%s, and those that poll and pause %s at most%s. That isn't clear: in single"+
-		" rounds, it was %s at worst%s, against %s at best%s, and a clear difference takes a factor of %s.", text, figure(slow), m.unit, slowest,
-		figure(fast), fastest, figure(least), at, figure(most), best, bound(telling(rows)*extreme(woken, 1, Row.doubt).doubt()*extreme(polling, 1, Row.doubt).doubt(), up))
-}
-
-// processor compares what an acquisition costs with the locks that wake their waiters and with those that poll.
-func processor(rows []Row) string {
-	woken, polling := kinds(slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Work() == nil }))
-	if len(woken) == 0 || len(polling) == 0 {
-		return ""
-	}
-	typical := func(rows []Row) string {
-		slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(*a.Work(), *b.Work()) })
-		row := rows[len(rows)/2]
-		return middle([]Row{row}, Row.Work, Brief) + " µs with " + names(rows, row)
-	}
-	return "The processor time of an acquisition was " + typical(woken) + ", the median of the locks that wake their waiters, and " +
-		typical(polling) + ", the median of those that poll."
+	return "An acquisition costs, with " + with + ": " + strings.Join(all, ", ") + " (the median of these locks)."
 }
 
 // ordered says that all clients got the lock in the order in which they asked.
@@ -234,106 +187,76 @@ func apart(fast, slow []Row, between func(Row) (least, most float64)) float64 {
 func unsound(rows []Row) string {
 	var all []string
 	if wrong := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.Wrong() }); len(wrong) > 0 {
-		all = append(all, names(rows, wrong...)+" lost updates, so speed doesn't count there.")
+		all = append(all, names(wrong...)+" lost updates, so speed doesn't count there.")
 	}
 	for _, r := range rows {
 		if failed := r.failed(); failed != "" {
-			all = append(all, "✗ "+r.short(rows)+": "+failed+".")
+			all = append(all, "✗ "+r.Name()+": "+failed+".")
 		}
 	}
 	return strings.Join(all, " ")
 }
 
-// noisy is the spread from which on a row can't be compared, in percent.
-const noisy = 10
-
-// noise names the locks that can be compared closely, or that can't, and what may have made them so.
-func noise(rows []Row) string {
-	sound := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Wrong() || r.Name() == serialLimit.Name })
-	noise := slices.DeleteFunc(slices.Clone(sound), func(r Row) bool { return !r.noisy() })
-	quiet := slices.DeleteFunc(sound, Row.noisy)
-	text, swing := "", swing(rows)
-	if len(noise) > 0 {
-		which, whose := "all rows only roughly", "their"
-		if len(quiet) > 1 {
-			which, whose = "closely only "+names(rows, quiet...), "the others'"
-		} else if len(quiet) == 1 {
-			whose = "but for " + names(rows, quiet...) + ", their"
-		}
-		text = fmt.Sprintf("Compare %s: %s range (95 %% confidence; under %d rounds, lowest to highest) is %d %% of the median or more%s,"+
-			" so they differ only where ranges don't overlap. ", which, whose, trusted, 2*noisy,
-			map[bool]string{true: fmt.Sprintf(", or they have fewer than %d rounds, which count as half to twice as fast", fewest)}[extreme(noise, 1, Row.doubt).doubt() > 1])
-	}
-	if swing < steady && text == "" {
+// sure is the rule by which rows are compared, and what makes them hard to compare.
+func sure(all []Row) string {
+	rows := locks(all)
+	if len(rows) < 2 {
 		return ""
-	} else if swing < tells {
-		return text + "Measure more rounds."
 	}
-	text += "The serial limit beside the rounds was " + span(serials(rows)) + " acquisitions a second: leave the computer idle, or measure more rounds."
-	if swing >= steady {
-		text += " Until then, only what differs at least twofold in any two rounds counts as a difference."
+	text := "A > needs every round to be faster in acquisitions a second and in times serial; any other difference may be chance."
+	wide := func(r Row) float64 { least, most := over(rate)(r); return most / least }
+	if widest := extreme(rows, 1, wide); wide(widest) > 1 {
+		text += fmt.Sprintf(" The widest range of rounds is %s's with %s, %s.", widest.Name(), swept(all).of(widest), span(over(rate)(widest)))
+	}
+	if extreme(rows, 1, Row.doubt).doubt() > 1 {
+		text += fmt.Sprintf(" Rows with fewer than %d rounds count as half to twice as fast: -rounds 5 measures more.", fewest)
+	}
+	if least, most := serials(rows); most > changed*least {
+		text += " One client alone had " + span(least, most) + " a second between the rounds, because the computer's speed changed: leave it idle to see smaller differences."
 	}
 	return text
 }
 
-// chance names the locks whose rounds differ most where there are fewest clients, which hardly collide.
-func chance(rows []Row) string {
-	s := swept(rows)
-	some := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
-		least, most := over(Row.Ratio)(r)
-		return s.of(r) != s.values[0] || r.Woken() || r.Number("retries") == nil || r.Count("retries") > r.Count("clients") || most <= 5*least
-	})
-	if len(some) == 0 {
-		return ""
+// changed is how many times as fast the serial limit is that shows another speed of the computer.
+const changed = 1.2
+
+// serials are the slowest and the fastest of the serial limits that were measured beside the rounds.
+func serials(rows []Row) (least, most float64) {
+	for least = math.Inf(1); len(rows) > 0; rows = rows[1:] {
+		from, to := over(Row.serial)(rows[0])
+		least, most = min(least, from), max(most, to)
 	}
-	return fmt.Sprintf("With %s, chance decides about %s: their rounds differ more than fivefold, because clients pause"+
-		" only if refused, and in some rounds hardly any is.", s.values[0], names(rows, some...))
+	return least, most
 }
 
 // fewest is how many rounds can be compared with others.
 const fewest = 3
 
-func (r Row) noisy() bool { return len(r.Rounds) < fewest || r.spread() >= noisy }
-
-// names lists some of the rows, by the last part of a name where no other row has it.
-func names(all []Row, some ...Row) string {
-	words := each(some, func(r Row) string { return r.short(all) })
+// names lists some rows.
+func names(some ...Row) string {
+	words := each(some, Row.Name)
 	if last := len(words) - 1; last > 0 {
 		return strings.Join(words[:last], ", ") + " and " + words[last]
 	}
 	return words[0]
 }
 
-// short is the last part of a name, or all of it where another row has the same.
-func (r Row) short(all []Row) string {
-	for _, other := range all {
-		if other.Name() != r.Name() && path.Base(other.Name()) == path.Base(r.Name()) {
-			return r.Name()
-		}
-	}
-	return path.Base(r.Name())
-}
-
-const down, up = -0.4999, 0.4999
-
-// bound rounds a number down, which is at least so much, or up to two digits.
-func bound(v, way float64) string {
+// bound rounds a number down, which is at least so much, to two digits.
+func bound(v float64) string {
 	digit := math.Pow(10, math.Floor(math.Log10(v))-1)
-	return fmt.Sprintf("%.*f", max(0, int(0.5-math.Log10(digit))), math.Round(v/digit+way)*digit)
+	return fmt.Sprintf("%.*f", max(0, int(0.5-math.Log10(digit))), math.Floor(v/digit+1e-4)*digit)
 }
 
-// extremes names the locks with the most and the least of something, whichever of their rounds count,
-// or says that there are none.
-func extremes(all, rows []Row, need float64, of func(Row) *float64, sentence string) string {
+// extremes names the locks with the most and the least of something, whichever of their rounds count.
+func extremes(rows []Row, of func(Row) *float64, sentence string) string {
 	rows = slices.DeleteFunc(locks(rows), func(r Row) bool { return of(r) == nil })
 	if m := (measure{of, ""}); len(rows) > 1 {
 		low := extreme(rows, -1, func(r Row) float64 { return m.most(r) * r.doubt() })
 		high := extreme(rows, 1, func(r Row) float64 { return m.least(r) / r.doubt() })
-		if m.least(high)/m.most(low) >= need*high.doubt()*low.doubt() {
-			rounds := map[bool]string{true: "In every round, ", false: "In the rounds with the median ratio, "}[len(high.all(of)) > 0] // of an older file
-			return fmt.Sprintf(rounds+sentence, names(all, high), figure(m.least(high)), names(all, low), figure(m.most(low)))
+		if m.least(high)/m.most(low) > high.doubt()*low.doubt() {
+			rounds := map[bool]string{true: "In every round, ", false: "By the medians, "}[len(high.all(of)) > 0] // of an older file
+			return fmt.Sprintf(rounds+sentence, high.Name(), figure(m.least(high)), low.Name(), figure(m.most(low)))
 		}
-		return "No two of these locks differ by a factor of " + bound(need, up) + " or more in all rounds."
 	}
 	return ""
 }
@@ -341,9 +264,9 @@ func extremes(all, rows []Row, need float64, of func(Row) *float64, sentence str
 // choice is some locks, what one gets with them and what one pays, by the medians of all rounds. It
 // compares only what differs in all rounds.
 type choice struct {
-	Rows                                  []Row
-	Group, Speed, Unit, Order, Cost, Work string
-	Best, Times                           string // what is ahead of it in speed, "" for none
+	Rows                            []Row
+	Group, Speed, Order, Cost, Work string
+	Best, Times                     string // what is ahead of it in speed, "" for none
 }
 
 // choices are those between locks that did what a lock should: of those that poll one server, and do
@@ -360,12 +283,11 @@ func choices(rows []Row) (all []choice) {
 		all[len(all)-1].Rows = append(all[len(all)-1].Rows, row)
 	}
 	for i := range all {
-		c, need := &all[i], telling(rows)
-		m := map[bool]measure{false: byRatio, true: byRate}[c.Rows[0].Ratio() == nil]
-		c.Speed, c.Unit, c.Cost = middle(c.Rows, m.of, Brief), m.unit, middle(c.Rows, byCalls.of, Brief)
+		c, m := &all[i], byRate
+		c.Speed, c.Cost = middle(c.Rows, m.of, Brief), middle(c.Rows, byCommands.of, Brief)
 		c.Order, c.Work = middle(c.Rows, inTurn, percent), middle(c.Rows, Row.Work, Brief)
-		if best := extreme(rows, 1, m.middle); apart([]Row{best}, c.Rows, over(m.of)) >= need {
-			c.Best, c.Times = names(rows, best), bound(m.middle(best)/m.middle(extreme(c.Rows, 1, m.middle)), down)
+		if best := extreme(rows, 1, m.middle); ahead([]Row{best}, c.Rows) {
+			c.Best, c.Times = best.Name(), bound(m.middle(best)/m.middle(extreme(c.Rows, 1, m.middle)))
 		}
 	}
 	return all

@@ -202,7 +202,7 @@ func (w *Inventory) unfit(subject Subject) string {
 	case subject.Sell != nil && w.sections() > subject.MostSections:
 		return fmt.Sprintf("it sells in %d sections at most, see -clients and -ops", subject.MostSections)
 	case subject.Name == noPause.Name && slices.Max(w.clients) > crowded:
-		return fmt.Sprintf("its clients ask without a pause, and more than %d take minutes, see -clients", crowded)
+		return fmt.Sprintf("more than %d clients without a pause take minutes, see -clients", crowded)
 	case subject.Lease != nil && subject.Lease(w.TTL) != w.TTL:
 		return fmt.Sprintf("its lease is %v, whatever -ttl says", subject.Lease(w.TTL))
 	}
@@ -216,7 +216,7 @@ func (w *Inventory) title(clients int, poll time.Duration) string {
 		words = append(words, Plural(clients, "client"))
 	}
 	if len(w.polls) > 1 {
-		words = append(words, fmt.Sprintf("asking again within %v", poll))
+		words = append(words, fmt.Sprintf("pauses of ≤ %v", poll))
 	}
 	if len(words) == 0 {
 		return ""
@@ -227,8 +227,8 @@ func (w *Inventory) title(clients int, poll time.Duration) string {
 // header says what is measured.
 func (w *Inventory) header(run Run) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s; stock %d, lease %v, at most %v a row.\n", w.who(), w.Stock, w.TTL, w.Timeout)
-	fmt.Fprintf(&b, "Refused clients ask again within %s.\n", w.pauses(run))
+	b.WriteString(terminal.Paragraph(fmt.Sprintf("%s; stock %d, lease %v, at most %v a row.", w.who(), w.Stock, w.TTL, w.Timeout)))
+	b.WriteString(terminal.Paragraph("Where a lock polls, a refused client pauses for " + w.pauses(run) + "."))
 	b.WriteString("Connections are warmed up before the clock starts")
 	if w.pool > 0 {
 		fmt.Fprintf(&b, "; the clients share %d", w.pool)
@@ -236,7 +236,7 @@ func (w *Inventory) header(run Run) string {
 	b.WriteString(".\n")
 	if w.paired() {
 		often := map[bool]string{true: fmt.Sprintf("%d times", w.Rounds), false: fmt.Sprintf("until its ratio is known within 5 %%, or for %v", w.Patience)}
-		fmt.Fprintf(&b, "Every row is measured %s,\neach time just after the serial limit.\n", often[w.Patience == 0])
+		b.WriteString(terminal.Paragraph("Every row is measured " + often[w.Patience == 0] + ", each time just after the serial limit."))
 	}
 	if w.rtt > 0 {
 		fmt.Fprintf(&b, "%v are added to every round trip.\n", w.rtt)
@@ -268,29 +268,26 @@ func commas(all any) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(all), "[]"), " ", ", ")
 }
 
-// pauses says how often refused clients ask again.
+// pauses says for how long refused clients pause.
 func (w *Inventory) pauses(run Run) string {
-	jitter := ", with full jitter"
-	if w.FixedPoll {
-		jitter = ", each time after as long"
-	}
-	if len(w.polls) > 1 {
-		return commas(w.polls) + jitter
-	}
-	s, text, last := w.Settings, "", ""
-	s.Poll = w.polls[0]
-	for _, s.Clients = range w.clients {
-		usual := s.Pause(Subject{}, !run.Real)
-		now := usual.String()
-		for _, subject := range run.Subjects {
-			if pause := s.Pause(subject, !run.Real); pause != usual {
-				now += fmt.Sprintf(" (%s: %v)", subject.Name, pause)
+	s, usual, others := w.Settings, []string(nil), ""
+	for _, s.Poll = range w.polls {
+		for _, s.Clients = range w.clients {
+			pause := s.Pause(Subject{}, !run.Real)
+			usual = append(usual, pause.String())
+			for _, subject := range run.Subjects {
+				if its := s.Pause(subject, !run.Real); its != pause {
+					others += fmt.Sprintf(", %s with %s: %v", subject.Name, Plural(s.Clients, "client"), its)
+				}
 			}
 		}
-		if now != last {
-			text += map[bool]string{true: fmt.Sprintf(", with %s ", Plural(s.Clients, "client"))}[last != ""] + now
-		}
-		last = now
 	}
-	return text + jitter
+	text := strings.Join(slices.Compact(usual), " or ")
+	if !w.FixedPoll {
+		text = "a random time of up to " + text
+	}
+	if others != "" {
+		text += " (" + others[2:] + ")"
+	}
+	return text
 }

@@ -26,7 +26,7 @@ type Picture struct {
 
 // Pictures are a run's.
 var Pictures = []Picture{
-	{"serial", serialDots},
+	{"speed", speedDots},
 	{"throughput", func(rows []Row) picture { return against(rows, byRate) }},
 	{"waits", waitDots},
 	{"growth", func(rows []Row) picture { return against(rows, byCommands) }},
@@ -42,7 +42,7 @@ const (
 	lineLength   = 84 // characters of small text
 	titleLength  = 62
 	foundLength  = 52 // its letters are bold
-	oneDot       = "median, and the range of all rounds"
+	oneDot       = "median and range of the rounds"
 )
 
 // picture is one before it is drawn: rows of dots on a logarithmic scale.
@@ -54,7 +54,7 @@ type picture struct {
 	axis   string   // what the dots measure, with its unit
 	legend []string // what a row's dots stand for, the last one the largest
 	number string   // which of the dots the numbers on the right belong to
-	heads  []string // of the rows' cells: a median for each dot, the range of the last, and more
+	heads  []string // of the rows' cells: a median for each dot, the range of the last, and more figures
 }
 
 // dotsRow is a lock's row.
@@ -117,49 +117,34 @@ func greatest(all []Row) (rows []Row, most string) {
 	return rows, most
 }
 
-// serialDots are the ratios to the serial limit.
-func serialDots(all []Row) picture {
+// speedDots are the acquisitions a second.
+func speedDots(all []Row) picture {
 	rows, most := greatest(all)
-	p := picture{title: "How fast each lock is with " + most,
-		axis: "times serial: acquisitions/s, 1 = one client alone", legend: []string{oneDot},
-		number: "times serial", heads: []string{"times serial", "in all rounds", "acquisitions/s", "serial limit/s", "in order, %", byCalls.unit},
-		found: conclusion(rows, extremes(rows, rows, telling(rows), Row.Ratio, "%s had at least %s times serial, and %s at most %s."))}
+	p := picture{title: "How fast each lock is with " + most, axis: byRate.unit, legend: []string{oneDot},
+		number: "acquisitions/s", heads: []string{"acquisi\u00adtions/s", "range", "times serial", "in order, %", "com\u00admands"}}
 	for _, row := range rows {
-		if row.Ratio() == nil || row.Name() == serialLimit.Name {
-			continue
-		}
-		p.rows = append(p.rows, dotsRow{row, []dot{row.dot(Row.Ratio)},
-			[]string{middle([]Row{row}, rate, Brief), row.Show("serial", Brief), middle([]Row{row}, inTurn, percent), middle([]Row{row}, byCalls.of, Brief)}})
+		p.rows = append(p.rows, dotsRow{row, []dot{row.dot(rate)},
+			[]string{middle([]Row{row}, Row.Ratio, Brief), middle([]Row{row}, inTurn, percent), middle([]Row{row}, byCommands.of, Brief)}})
 	}
 	return p
-}
-
-// conclusion is what locks are chosen by, or something else where nothing stands out.
-func conclusion(rows []Row, or string) string {
-	return strings.TrimSpace(cmp.Or(strings.TrimSpace(fastest(rows)+" "+waking(rows)), or) + " " + processor(rows))
 }
 
 // against has a dot of every row for each value of what was varied.
 func against(rows []Row, m measure) picture {
 	s := swept(rows)
 	last := s.values[len(s.values)-1]
-	one := last == s.values[0]
-	if one && (m.unit != byRate.unit || len(serialDots(rows).rows) > 0 && swing(rows) < steady) {
-		return picture{} // nothing grows, and the ratios show the same
+	if last == s.values[0] {
+		return picture{} // nothing grows
 	}
 	greatest, most := greatest(rows)
 	p := picture{title: strings.ToUpper(m.unit[:1]) + m.unit[1:] + ", with " + strings.Join(s.values, ", "), axis: m.unit,
-		legend: s.values, number: last, heads: append(slices.Clone(s.values), last+", all rounds", byCalls.unit+", "+last),
-		found: extremes(rows, greatest, telling(rows), m.of, "%s had at least %s "+m.unit+", and %s at most %s, with "+most+".")}
-	if one {
-		p.legend, p.found = []string{oneDot}, conclusion(rows, p.found)
-	}
+		legend: s.values, number: last, heads: append(slices.Clone(s.values), "range, "+last),
+		found: extremes(greatest, m.of, "%s had at least %s "+m.unit+", and %s at most %s, with "+most+".")}
 	for _, name := range each(rows, Row.Name) {
 		line := dotsRow{dots: make([]dot, len(s.values))}
 		for _, row := range rows {
 			if row.Name() == name && m.of(row) != nil {
 				line.row, line.dots[slices.Index(s.values, s.of(row))] = row, row.dot(m.of)
-				line.more = []string{map[bool]string{true: row.Show("calls_per_section", Brief), false: NotMeasured}[m.unit == byCommands.unit]}
 			}
 		}
 		p.rows = append(p.rows, line)
@@ -172,8 +157,8 @@ func waitDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How long clients waited for the lock, with " + most, axis: "wait, ms",
 		legend: []string{"half waited no longer", "longest wait"},
-		number: "longest, ms", heads: []string{"half, ms", "longest, ms", "in all rounds"},
-		found: extremes(rows, rows, telling(rows), longest, "the longest wait with %s was at least %s ms, and with %s at most %s ms.")}
+		number: "longest, ms", heads: []string{"half, ms", "longest, ms", "range"},
+		found: extremes(rows, longest, "the longest wait with %s was at least %s ms, and with %s at most %s ms.")}
 	half := func(r Row) *float64 { return r.Number("wait_ms.p50") }
 	for _, row := range rows {
 		if row.Kind() != Baseline { // one client alone waits for nobody
@@ -224,13 +209,12 @@ func (r Row) group() int {
 // placed is what the template draws.
 type placed struct {
 	X, Y     float64
-	R        float64 // of a dot
+	R, Fade  float64 // of a dot
 	From, To float64 // of its line
 	Text     string
 	Class    string
 	Group    string // the heading above it
 	Number   string
-	Read     string // all that its dots stand for, in words
 	Cells    []string
 	Dots     []placed
 }
@@ -255,9 +239,6 @@ func (p Picture) Draw(r Report, w io.Writer) error {
 // rank is the order of rows: what one gives up with a lock comes first, and then how fast it is.
 func rank(a, b Row) int { return cmp.Or(cmp.Compare(a.group(), b.group()), slower(b, a)) }
 
-// claim is what was found, the figures that show it, and the sentences after that.
-var claim = regexp.MustCompile(`^(.*?)(: \d.*?)??(?:\. ([A-Z].*)|\.?)$`)
-
 // place gives everything its place, unless there is nothing.
 func (of Picture) place(r Report) map[string]any {
 	if len(r.Rows) == 0 {
@@ -271,10 +252,9 @@ func (of Picture) place(r Report) map[string]any {
 		return nil
 	}
 	slices.SortStableFunc(p.rows, func(a, b dotsRow) int { return rank(a.row, b.row) })
-	found := claim.FindStringSubmatch(p.found)
 	d := map[string]any{"Name": of.Name, "Width": pictureWidth, "Left": dotsLeft, "Scale": dotsScale,
 		"Right": pictureWidth - 8, "Title": p.title, "Axis": p.axis + " (log scale)", "Column": p.number,
-		"Heads": p.heads, "Notes": notes(p.rows), "Finding": found[1], "Figures": found[2], "More": found[3]}
+		"Heads": p.heads, "Notes": notes(p.rows), "Finding": p.found}
 	y := 0.0
 	lines := func(step float64, length int, texts ...string) (all []placed) {
 		for _, text := range texts {
@@ -290,13 +270,16 @@ func (of Picture) place(r Report) map[string]any {
 	y += 22
 	d["Legend"] = p.placeLegend(y)
 	y = p.placeRows(d, y+28) + 46
-	d["Found"] = lines(22, foundLength, strings.TrimSuffix(p.found, found[3]))
+	d["Found"] = lines(22, foundLength, p.found)
 	d["Height"] = y + 10
 	return d
 }
 
 // radius is that of the i-th of n dots.
 func radius(i, n int) float64 { return 6 - 1.5*float64(min(n-1-i, 2)) }
+
+// fade is how dark it is.
+func fade(i, n int) float64 { return radius(i, n) / 6 }
 
 // placeLegend explains the sizes of the dots, and then their color.
 func (p picture) placeLegend(y float64) (legend []placed) {
@@ -310,7 +293,7 @@ func (p picture) placeLegend(y float64) (legend []placed) {
 	}
 	for i, text := range texts {
 		class := cmp.Or(map[string]string{"woken, doesn't poll": "woken", "one round only": "other once"}[text], "other")
-		legend = append(legend, placed{X: x, Y: y, Text: text, Class: class, R: radius(min(i, last), last+1)})
+		legend = append(legend, placed{X: x, Y: y, Text: text, Class: class, R: radius(min(i, last), last+1), Fade: fade(min(i, last), last+1)})
 		x += 28 + 7.5*float64(utf8.RuneCountInString(text))
 	}
 	return legend
@@ -345,15 +328,12 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 		for i, v := range row.dots {
 			if line.Number = NotMeasured; v.at > 0 {
 				line.Number, line.X = figure(v.at), at(v.at)
-				line.Dots = append(line.Dots, placed{X: line.X, R: radius(i, len(row.dots)), From: at(v.from), To: at(v.to)})
-				line.Read += "\n" + strings.Replace(p.legend[i], oneDot, strings.Split(p.axis, ":")[0], 1) + ": " + line.Number
-				line.Read += map[bool]string{true: fmt.Sprintf(", in all %d rounds %s", v.rounds, span(v.from, v.to))}[v.rounds > 1]
+				line.Dots = append(line.Dots, placed{X: line.X, R: radius(i, len(row.dots)), Fade: fade(i, len(row.dots)), From: at(v.from), To: at(v.to)})
 			}
 			line.Cells = append(line.Cells, line.Number)
 		}
 		last := row.dots[len(row.dots)-1]
 		line.Cells = slices.Concat(line.Cells, []string{cmp.Or(map[bool]string{true: between(last.from, last.to, Brief)}[last.rounds > 1], NotMeasured)}, row.more)
-		line.Read = row.row.Name() + line.Read
 		for i, cell := range line.Cells {
 			full[i] = full[i] || cell != NotMeasured
 		}
@@ -364,9 +344,6 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 	for ten := math.Pow10(int(math.Floor(math.Log10(least)))); ten <= most; ten *= 10 {
 		for i, class := range []string{"", "minor", "minor"} {
 			if v := []float64{1, 2, 5}[i] * ten; v >= least && v <= most {
-				if v == 1 && p.number == "times serial" {
-					class = "one"
-				}
 				ticks = append(ticks, placed{X: at(v), Text: fmt.Sprintf("%.9g", v), Class: class})
 				wide = max(wide, len(ticks[len(ticks)-1].Text))
 			}
@@ -438,7 +415,7 @@ func (env Env) line() string {
 //go:embed page.html
 var pageSource string
 
-var page = html.Must(html.New("page").Funcs(html.FuncMap{"pausesOtherwise": pausesOtherwise, "columns": func(t Layout, r Row) []Figure { shown, _ := t.columns(r); return shown },
+var page = html.Must(html.New("page").Funcs(html.FuncMap{"pausesOtherwise": pausesOtherwise, "columns": Layout.columns,
 	"links": func(text string) html.HTML {
 		return html.HTML(strings.ReplaceAll(html.HTMLEscapeString(text), "docs/choosing.md", `<a href="https://github.com/lockladder/lockladder/blob/main/docs/choosing.md">which lock</a>`))
 	}}).Parse(pageSource))
@@ -457,18 +434,18 @@ func WritePage(r Report, w io.Writer) error {
 	}
 	s, tables := swept(r.Rows), [][]Row(nil)
 	for _, value := range s.values {
-		tables = append(tables, slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return s.of(row) != value }))
+		of := slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return s.of(row) != value })
+		tables = append(tables, slices.SortedStableFunc(slices.Values(of), rank))
 	}
 	last, clients := greatest(r.Rows)
 	rounds := Row{Rounds: r.Rows}.all(func(r Row) *float64 { return new(float64(max(1, len(r.Rounds)))) })
 	named := each(slices.DeleteFunc(slices.Clone(last), func(r Row) bool { return r.Kind() == Baseline }), Row.Name)
 	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "CPUs": Plural(r.Env.CPUs, "CPU"),
 		"Subjects": named, "Last": append([]Row{{}}, r.Rows...)[len(r.Rows)], "Least": slices.Min(rounds), "Most": slices.Max(rounds),
-		"With": s.values, "Noise": noise(last), "Unsound": unsound(last), "Clients": clients,
-		"Chance": chance(r.Rows), "ChanceIn": map[bool]string{true: "serial", false: "throughput"}[len(s.values) == 1],
+		"With": s.values, "Findings": Findings(r.Rows), "Clients": clients,
+		"Pauses":   each(slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return row.Kind() == Baseline || row.Woken() || row.Count("nodes") > 1 }), func(r Row) string { return r.Pause().String() }),
 		"Measured": Plural(len(r.Rows), "row"), "Locks": last, "Choices": choices(last), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
 		"Counts": each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) }), "Tables": tables, "Layout": Layout{Jain: slices.ContainsFunc(r.Rows, func(row Row) bool { return *cmp.Or(row.Number("jain"), new(1.0)) < 1 })},
-		"Wrong":  slices.ContainsFunc(last, Row.Wrong),
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {
 		return fmt.Errorf("write the page: %w", err)

@@ -288,8 +288,7 @@ func Median(done []Row, rounds int) Row {
 	return row
 }
 
-// medians sets the figures that the rounds have to their medians, and tells between which ratios
-// the row's is known to be.
+// medians sets the figures that the rounds have to their medians, and the range of their speeds.
 func (r Row) medians() {
 	for i, f := range r.figures {
 		of := func(r Row) *float64 { return r.Number(f.Name) }
@@ -297,18 +296,18 @@ func (r Row) medians() {
 			r.figures[i].Value = r.median(of)
 		}
 	}
-	if ratios := r.all(Row.Ratio); len(ratios) > 1 && r.Name() != serialLimit.Name {
-		r.Set("range", span(around(ratios)))
+	if rates := r.all(rate); len(rates) > 1 {
+		r.Set("range", span(slices.Min(rates), slices.Max(rates)))
 	}
 	if len(r.all(Row.serial)) > 0 {
 		r.Set("serial", r.median(Row.serial))
 	}
 }
 
-// Range is that of the row's ratio: "0.092–0.137".
+// Range is from the slowest round to the fastest, in acquisitions a second: "1050–1510".
 func (r Row) Range() string { return r.figure("range").Show() }
 
-// spread is half of that range, in percent of the median; without end with fewer than two rounds.
+// spread is half of what around says of the ratio, in percent of the median; without end with fewer than two rounds.
 func (r Row) spread() float64 {
 	ratios, median := r.all(Row.Ratio), r.Ratio()
 	if len(ratios) < 2 || median == nil || *median == 0 {

@@ -11,8 +11,7 @@ import (
 	"github.com/lockladder/lockladder/internal/terminal"
 )
 
-// Layout renders rows as text, one after the other, so that a row can be shown as soon as
-// it is measured. Numbers stand under their heads, and every row is one line.
+// Layout renders rows as text. Numbers stand under their heads, and every row is one line.
 type Layout struct {
 	// Width is how many columns the reader's terminal has, 0 when unknown. What it has no
 	// room for is left out.
@@ -23,8 +22,8 @@ type Layout struct {
 	Jain bool // clients may have the lock more often than others
 }
 
-// nameWidth is how many columns a name has: it fits "mutex-per-service" and "redlock (3 nodes)".
-const nameWidth = 17
+// name is how many columns a name has, with the space before it: it fits the ladder's.
+func (t Layout) name() int { return 2 + max(len("reentrant/readwrite"), t.Name) }
 
 // Column is where a figure stands in the table.
 type Column struct {
@@ -35,7 +34,7 @@ type Column struct {
 
 // line is a line of the table, which begins with a name.
 func (t Layout) line(name string, figures []Figure, cell func(Figure) string) string {
-	text := fmt.Sprintf("%-*s", max(nameWidth, t.Name), name)
+	text := fmt.Sprintf("%-*s", t.name(), name)
 	for _, f := range figures {
 		text += fmt.Sprintf(" %*s", f.Column.Width-1, cell(f))
 	}
@@ -43,8 +42,8 @@ func (t Layout) line(name string, figures []Figure, cell func(Figure) string) st
 }
 
 // columns are the figures that have a column, and for which there is room.
-func (t Layout) columns(r Row) (shown, leftOut []Figure) {
-	width := max(nameWidth, t.Name)
+func (t Layout) columns(r Row) (shown []Figure) {
+	width := t.name()
 	for _, f := range r.figures {
 		if f.Column.Width > 0 && (t.Jain || f.Name != "jain") {
 			shown = append(shown, f)
@@ -56,30 +55,32 @@ func (t Layout) columns(r Row) (shown, leftOut []Figure) {
 		if i < 0 || width <= cmp.Or(t.Width, width) {
 			continue
 		}
-		leftOut = append(leftOut, shown[i])
 		width -= shown[i].Column.Width
 		shown = slices.Delete(shown, i, i+1)
 	}
-	return shown, leftOut
+	return shown
 }
 
-// Head is what stands above the rows.
-func (t Layout) Head() string {
-	figures, _ := t.columns(RowOf(nil))
-	return t.heads("rung", figures)
-}
-
-func (t Layout) heads(name string, figures []Figure) string {
-	return t.line("", figures, func(f Figure) string { return f.Column.Top }) +
-		t.line(name, figures, func(f Figure) string { return f.Column.Head })
+// Table has the rows in the order of the pictures, below what is given up with them.
+func (t Layout) Table(rows []Row) string {
+	rows = slices.SortedStableFunc(slices.Values(rows), rank)
+	figures := t.columns(RowOf(nil))
+	text := t.line("", figures, func(f Figure) string { return f.Column.Top }) +
+		t.line("", figures, func(f Figure) string { return f.Column.Head })
+	for i, row := range rows {
+		if i == 0 || row.group() != rows[i-1].group() {
+			text += groups[row.group()] + "\n"
+		}
+		text += t.Row(row)
+	}
+	return text
 }
 
 // Row is one row. Lines that say what went wrong follow it.
 func (t Layout) Row(r Row) string {
-	figures, _ := t.columns(r)
-	text := t.line(r.Label(), figures, Figure.Show)
+	text := t.line("  "+r.Label(), t.columns(r), Figure.Show)
 	for _, note := range r.notes {
-		text += "  " + strings.Join(terminal.Wrap(note, max(t.Width, 79)-2, 2), "\n  ") + "\n"
+		text += "    " + strings.Join(terminal.Wrap(note, max(t.Width, 79)-4, 2), "\n    ") + "\n"
 	}
 	return text
 }
@@ -92,50 +93,16 @@ func (r Row) Label() string {
 	return r.Name()
 }
 
-// Ranked has the rows once more, in the order of the pictures and with what is compared, if
-// there is room for it.
-func (t Layout) Ranked(all []Row) string {
-	rows, most := greatest(all)
-	if t.Name = max(nameWidth, t.Name) + 2; len(locks(rows)) < 2 || t.Width > 0 && t.Width < t.Name+50 {
-		return ""
-	}
-	slices.SortStableFunc(rows, rank)
-	figures := func(r Row) []Figure {
-		return []Figure{*r.figure("acquisitions_per_second"), *r.figure("serial"), *r.figure("ratio_to_serial"),
-			*r.figure("range"), {Value: max(1, len(r.Rounds)), Column: Column{"", "rounds", 7, 0}}, *r.figure("wait_ms.max")}
-	}
-	text := t.heads("", figures(rows[0]))
-	for i, row := range rows {
-		if i == 0 || row.group() != rows[i-1].group() {
-			text += groups[row.group()] + "\n"
-		}
-		text += t.line("  "+row.Label(), figures(row), Figure.Show)
-	}
-	return "\n" + terminal.Paragraph("With "+most+", by what you give up with a lock, the fastest first by times serial. Locks that poll"+
-		" mostly sleep, as long on a slow computer as on a fast one, where the serial limit is higher: compare these by"+
-		" acquisitions/s, which can rank them otherwise.") + "\n" + text
-}
-
-// Legend explains the heads, and names those that there is no room for.
+// Legend explains the heads.
 func (t Layout) Legend() string {
 	text := ""
-	shown, leftOut := t.columns(RowOf(nil))
-	for _, f := range shown {
+	for _, f := range t.columns(RowOf(nil)) {
 		if f.Legend != "" {
 			text += strings.ToUpper(f.Legend[:1]) + f.Legend[1:] + ". "
 		}
 	}
-	text = terminal.Paragraph(text + NotMeasured + ": not measured.")
-	if len(leftOut) > 0 {
-		var heads []string
-		for _, f := range leftOut {
-			heads = append(heads, strings.TrimSpace(
-				strings.ReplaceAll(f.Column.Top+" "+f.Column.Head, "- ", "")))
-		}
-		text += terminal.Paragraph("There was no room for: " + strings.Join(heads, ", ") +
-			". A wider terminal shows them, and so does a pipe without COLUMNS.")
-	}
-	return text
+	text += "Figures are medians of the rounds, but of what must not happen the worst. " + NotMeasured + ": not measured."
+	return strings.Join(terminal.Wrap(text, cmp.Or(t.Width, 100), 0), "\n") + "\n"
 }
 
 // NotMeasured stands where a figure was not measured.

@@ -97,13 +97,22 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 	}
 	report := &o.report
 	report.Schema, report.Env = 2, o.environment(ctx)
-	o.print(o.plan.Header + terminal.Paragraph(where(report.Env, o.started())) + "\n")
+	o.print(o.plan.Header + terminal.Paragraph(where(report.Env, o.started())))
 	report.Rows, err = o.tables(ctx, stderr)
 	report.Env.Interrupted = errors.Is(err, bench.ErrInterrupted)
+	found := o.findings()
+	if len(report.Rows) > long {
+		o.print(strings.Join(found[:min(1, len(found))], ""))
+	}
+	for rows, tables := report.Rows, o.plan.Tables; len(rows) > 0; tables = tables[1:] {
+		n := min(len(rows), len(o.run.Subjects))
+		o.print("\n" + tables[0].Title + o.plan.Layout.Table(rows[:n]))
+		rows = rows[n:]
+	}
 	if err != nil && !report.Env.Interrupted {
 		return errors.Join(err, o.out.Flush())
 	}
-	o.print("\n" + o.plan.Layout.Legend() + o.notMeasured() + o.plan.Layout.Ranked(report.Rows) + o.findings())
+	o.print("\n" + o.plan.Layout.Legend() + "More figures: -html report.html, -json report.json.\n" + o.notMeasured() + strings.Join(found, ""))
 	if failed := o.out.Flush(); failed != nil {
 		err = errors.Join(err, failed)
 	} else if o.alone() {
@@ -131,33 +140,33 @@ func (o *options) print(text string) {
 	o.out.Flush()
 }
 
+// long is how many rows fill the screen, so that the first finding is above them, too.
+const long = 10
+
 // findings are what the rows say, last, where a reader looks first.
-func (o *options) findings() (text string) {
+func (o *options) findings() (all []string) {
 	if len(o.report.Rows) == 0 {
-		return ""
+		return nil
 	}
 	for _, found := range o.job.Findings(o.report) {
-		text += "\n"
+		text := "\n"
 		for line := range strings.Lines(found) {
 			if !strings.HasPrefix(line, " ") { // not of a table
 				line = terminal.Paragraph(line)
 			}
 			text += line
 		}
+		all = append(all, text)
 	}
-	return text
+	return all
 }
 
 // tables measures the rows of one table after the other. Ended by ctx, it says
 // where. An interrupt that comes when the last row is complete interrupts nothing.
 func (o *options) tables(ctx context.Context, stderr io.Writer) (measured []bench.Row, err error) {
 	n, of := 0, len(o.run.Subjects)*len(o.plan.Tables)
-	for i, table := range o.plan.Tables {
+	for _, table := range o.plan.Tables {
 		table.Servers = o.servers
-		if i > 0 {
-			o.print("\n")
-		}
-		o.print(table.Title + o.plan.Layout.Head())
 		for _, subject := range o.run.Subjects {
 			n++
 			if ctx.Err() != nil {
@@ -170,7 +179,6 @@ func (o *options) tables(ctx context.Context, stderr io.Writer) (measured []benc
 			stop()
 			if err == nil {
 				measured = append(measured, row)
-				o.print(o.plan.Layout.Row(row))
 			}
 			if ctx.Err() != nil && (err != nil || !row.Complete()) {
 				return measured, fmt.Errorf("%w in row %d of %d", bench.ErrInterrupted, n, of)

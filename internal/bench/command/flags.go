@@ -53,8 +53,7 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 		programs = flags.Bool("programs", false, "also measures locks of other languages, "+
 			"in programs of their own; the language is part of such a row")
 	}
-	err := terminal.Parse(flags, args, c.Intro+"\n\nThe table fits into the terminal, and in a pipe"+
-		" into the columns that the\nvariable COLUMNS names; without it a pipe gets all figures.\n\n"+
+	err := terminal.Parse(flags, args, c.Intro+" The table has up to\n100 columns; -html and -json have all figures.\n\n"+
 		"usage: go run ./bench [flags]\n\n  go run ./bench -redis auto -clients 10,100 -html report.html\n"+
 		"  go run ./bench -rungs diamond,reentrant/notify -loop 3s\n\n", stdout)
 	if err != nil {
@@ -83,7 +82,7 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 	if o.plan, err = plan(o.run); err != nil {
 		return nil, err
 	}
-	o.plan.Layout.Width = terminal.Width(stdout)
+	o.plan.Layout.Width = min(cmp.Or(terminal.Width(stdout), widest), widest)
 	for _, subject := range o.run.Subjects {
 		o.plan.Layout.Name = max(o.plan.Layout.Name, len(subject.Name))
 	}
@@ -92,6 +91,9 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 		terminal.Wrong(o.run.Given["json"] && o.json == "", "-json needs the name of a file"),
 		terminal.Wrong(o.html == "-", "-html needs the name of a file: only -json can go to standard output"))
 }
+
+// widest is how many columns a table has at most.
+const widest = 100
 
 // output is a file that a run can be written to, "" for none.
 type output struct {
@@ -192,7 +194,7 @@ func (o *options) installed() error {
 // notMeasured is a line for each reason.
 func (o *options) notMeasured() (text string) {
 	for _, u := range o.unmeasured {
-		text += fmt.Sprintf("Not measured: %s (%s).\n", strings.Join(u.names, ", "), u.why)
+		text += terminal.Paragraph(fmt.Sprintf("Not measured: %s (%s).", strings.Join(u.names, ", "), u.why))
 	}
 	return text
 }

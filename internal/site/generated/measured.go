@@ -37,9 +37,9 @@ func measuredIn(file string, clients int) func(*Generator, string) (string, erro
 func measuredTable(r bench.Report, clients int) string {
 	return tableOf(1, []column[bench.Row]{
 		{"lock", bench.Row.Name},
-		{"times serial", decimal("ratio_to_serial", bench.Brief)},
-		{"range", bench.Row.Range},
 		{"acquisitions/s", decimal("acquisitions_per_second", bench.Brief)},
+		{"range", bench.Row.Range},
+		{"times serial", decimal("ratio_to_serial", bench.Brief)},
 		{"wait p50, ms", decimal("wait_ms.p50", bench.Brief)},
 		{"longest wait, ms", decimal("wait_ms.max", bench.Brief)},
 		{"commands a section", decimal("commands_per_section", bench.Brief)},
