@@ -325,6 +325,7 @@
         }
         const cropped = slides.find(s => s.querySelector(':scope > details')), fold = cropped.querySelector('details');
         turn(cropped);
+        all(':scope > details', cropped).forEach(e => { e.dataset.seen = ''; }); // a key opens no other
         fold.append(...Array.from({ length: 40 }, (_, n) => Object.assign(document.createElement('p'), { textContent: n })));
         fold.open = true;
         await wait(100);
