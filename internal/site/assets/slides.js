@@ -134,7 +134,7 @@
     root.style.setProperty('--room', room + 'px');
     function each(selector, act) { all.querySelectorAll('main > section > ' + selector).forEach(act); }
     all.querySelectorAll(':has(~ details) pre > code, pre:has(~ details) > code').forEach(function (code) { // a comment gives away how the run ends
-      code.innerHTML = code.innerHTML.replace(/(\n(<[^>]*>|[+\t ])*\/\/ The race window:[^\n]*)(\n(<[^>]*>|[+\t ])*\/\/[^\n]*)*/g, '');
+      code.innerHTML = code.innerHTML.replace(/(\n(<[^>]*>|[+\t ])*\/\/ (The race window:|From here on)[^\n]*)(\n(<[^>]*>|[+\t ])*\/\/[^\n]*)*/g, '');
     });
     each('details', unfold);
     all.querySelectorAll('pre').forEach(function (pre) { // a command is rather wrapped than small
