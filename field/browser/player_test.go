@@ -134,9 +134,9 @@ func TestAStepShowsWhatHappensAndWhereTheCodeIs(t *testing.T) {
 	assert.Regexp(t, "^silver goes on: .*✗ two holders", s.clicks("to the end").Status, "silver ends later")
 	assert.Equal(t, "gold", s.does(fmt.Sprintf(choose, "")).Views)
 	s.loads(s.site + "/" + goldPage + "?slides=see-it-fail")
-	is(s, "document.querySelector('section:not([hidden]) > h2 + p + details')?.open + ''", "false")
-	for i, asked := range []bool{false, false, false, true, false, true, false} { // a clicker: the answer, the run, its stops and back
-		s.key([]string{"PageDown", "PageUp"}[i/5])
+	is(s, "document.querySelector('section:not([hidden]) > h2 + p + .asked')?.nodeName + ''", "P")
+	for i, asked := range []bool{false, false, true, false, true, false} { // a clicker: the run, its stops and back
+		s.key([]string{"PageDown", "PageUp"}[i/4])
 		assert.Equal(t, asked, s.sees().Asked, i)
 	}
 	assert.Zero(t, s.sees().At)

@@ -233,7 +233,7 @@
           key('PageUp');
           if (slide.hidden || !asked()) { wrong.push('Page Up does not go back from the end'); }
         }
-        const told = slides.findIndex(s => s.querySelector('.picture > img[alt*="✗"]'));
+        const told = slides.findIndex(s => /What still breaks|<summary>Before you run it|alt="[^"]*✗/.test(s.innerHTML));
         if (told >= 0 && told < slides.findIndex(s => s.querySelector('.player'))) { wrong.push(`slide ${told + 1} tells how the run ends`); }
       } },
 
@@ -325,12 +325,23 @@
         }
         const cropped = slides.find(s => s.querySelector(':scope > details')), fold = cropped.querySelector('details');
         turn(cropped);
+        all(':scope > details', cropped).forEach(e => { e.dataset.seen = ''; }); // a key opens no other
         fold.append(...Array.from({ length: 40 }, (_, n) => Object.assign(document.createElement('p'), { textContent: n })));
         fold.open = true;
         await wait(100);
         let keys = 0;
         for (let was = -1; shown() === cropped && was !== fold.scrollTop; keys++) { was = fold.scrollTop; key('PageDown'); }
         if (keys < 4 || fold.scrollTop + fold.clientHeight < fold.scrollHeight - 2 && shown() === cropped) { wrong.push('it is left after ' + keys); }
+      } },
+
+    { name: 'a clicker plays a level, and nothing moves when it says how', pages: ['/docs/levels/gold.json?slides#level=foreign-release',
+      '/docs/levels/diamond.json?slides#level=foreign-release'], sizes: [[1280, 720]], check: async wrong => {
+        await until(() => document.querySelector('.slides'));
+        const game = document.querySelector('.game'), high = () => all('.pane, .lanes').map(e => e.clientHeight).join(), before = high();
+        key('PageDown');
+        if (high() !== before) { wrong.push(`the panes were ${before}, and are ${high()}`); }
+        for (let n = 0; n < 20 && game.dataset.state !== 'won'; n++) { key('PageDown'); }
+        if (!game.querySelector('.cards .next')) { wrong.push(game.innerText); }
       } },
 
     { name: 'the search takes everyday words, parts of words and typos, marks them, and takes arrow keys',

@@ -12,6 +12,7 @@
   var html = lockladder.html, seconds = lockladder.seconds;
   var games = 0; // on this page
   var STORE = 'lockladder levels';   // the levels that were done
+  var PICK = 'Keys 1 to 9 pick. Page Down: one step of a solution.';
   var PLAYED = 'lockladder schedule'; // what a lock did in the schedule that another one gets
   var MEANS = {
     'orphaned': 'nobody is left who frees the lock, and no lease ends it',
@@ -418,6 +419,7 @@
       this.goal = this.graph.goals.findIndex(function (g) { return g.invariant === invariant; });
     }
     this.won = null;
+    this.led = false;
     game.play(hash.get('s') || '', true);
   };
   // asked is the level, or the comparison with the lock before: there may be no such level.
@@ -961,20 +963,36 @@
     this.shows();
     this.announce();
   };
+  // best is the action that leads to the nearest break of the goal, if one does.
+  Game.prototype.best = function () {
+    var state = this.states[this.states.length - 1], bit = 1 << this.goal, far = this.distances(bit);
+    return this.edges(state).find(function (e) {
+      return e.mask & bit && far[state] === 1 || far[e.to] === far[state] - 1 && far[state] > 1;
+    });
+  };
+  // lead is a clicker's: it says how a level is played, and then plays it, an action at a time, or claims and proves
+  // that no schedule breaks it. It returns whether there was something left to do.
+  Game.prototype.lead = function () {
+    var level = this.asked(), best = this.best();
+    if (this.small || !this.graph.goals[this.goal].schedule && this.graph.stopped) { return false; }
+    if (!this.led) { this.advice.textContent = PICK; this.led = true; }
+    else if (best) { this.choose(best.action); }
+    else if (this.graph.goals[this.goal].schedule) { this.back(); }
+    else if (this.cards.querySelector('.reasons')) { this.proved(level, { text: level.lines[0], at: this.find(level.lines[0]) }); }
+    else { this.claims(); }
+    return true;
+  };
   // help points to the nearest break of the goal, in three steps: what to think of and how far
   // it is, whose turn it is, and which action leads there.
   Game.prototype.help = function () {
     var state = this.states[this.states.length - 1], game = this;
     var goal = this.graph.goals[this.goal], hint = this.asked().hint || '';
-    var bit = 1 << this.goal, far = this.distances(bit), says = [hint, 'Do you find any way at all?'], best;
-    if (goal.schedule && far[state] < 0) {
+    var far = this.distances(1 << this.goal), says = [hint, 'Do you find any way at all?'], best = this.best();
+    if (goal.schedule && !best) {
       this.advice.textContent = 'Not from here. Undo.';
       return;
     }
     if (goal.schedule) {
-      best = this.edges(state).find(function (e) {
-        return e.mask & bit && far[state] === 1 || far[e.to] === far[state] - 1 && far[state] > 1;
-      });
       says = [hint + ' ' + far[state] + (far[state] === 1 ? ' action' : ' actions') + ' to go.',
         'It is ' + (best.action[1] ? best.action[0] : 'the clock') + '\'s turn.',
         'One way on: ' + this.offer(state, best.action, best.mask) + '.'];
@@ -1008,5 +1026,5 @@
     }));
   };
 
-  document.querySelectorAll('[data-level]').forEach(function (element) { new Game(element); });
+  lockladder.games = Array.from(document.querySelectorAll('[data-level]'), function (element) { return new Game(element); });
 })();

@@ -140,7 +140,7 @@
       var e = this.entries[k];
       if (e.client < 0 || seen[e.client] || !e.line) { continue; }
       seen[e.client] = true;
-      list.push({ client: e.client, line: e.line, now: k === i });
+      list.push({ client: e.client, line: e.line, now: k === i || e.client === this.entries[i].client }); // it has led to this
     }
     return this.waits || list;
   };
@@ -785,7 +785,7 @@
     }
     this.panel = html('div', { 'class': 'panel', role: 'group',
       'aria-label': 'player of the run ' + d.lock + ', ' + d.scenario }, [
-      html('p', { 'class': 'summary' }, [html('b', {}, [d.scenario]), ': ' + d.summary]),
+      html('p', { 'class': 'summary' }, slides ? [d.summary.replace(/ \([^)]*\)/g, '')] : [html('b', {}, [d.scenario]), ': ' + d.summary]),
       html('div', { 'class': 'controls' }, [
         button('|◀', 'to the beginning', function () { player.go(0); }),
         button('◀ back', 'one step back', function () { player.step(-1); }),

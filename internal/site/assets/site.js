@@ -758,6 +758,7 @@
     table.before(label);
   });
   if (query.has('poster')) { texts(function () { poster(query.get('poster')); }); }
+  if (!toSlides) { delete root.dataset.waits; }
   if (query.has('slides') && toSlides) {
     var more = document.createElement('script');
     more.src = script.src.replace('site.js', 'slides.js');

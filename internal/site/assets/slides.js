@@ -7,8 +7,7 @@
   var slides, shown = 0, bar, count, minutes, began = Date.now(), room, gap, resized;
   var BIG = '.duet, .copied, pre, table, .player, .game, .picture'; // what isn't text
   var GROWS = [1.7, 1.4, 1.3, 1.22], MOST = 1.06; // sizes of code, and how many times as many lines fit in the smallest
-  var PICK = 'Keys 1 to 9 pick. Page Down again: next level.';
-  var LONG = 100, BEFORE = 'previousElementSibling', AFTER = 'nextElementSibling'; // words of running text
+  var LONG = 75, BEFORE = 'previousElementSibling', AFTER = 'nextElementSibling'; // words of running text
 
   function words(block) { return block.textContent.trim().split(/\s+/).length; }
   function colon(block) { return /:\s*$/.test(block.textContent); }
@@ -37,37 +36,95 @@
   }
 
   // halves draws a benchmark's picture, which is high, again: its first group on one slide, its other groups on the
-  // next, each with the scale. What it says is below it if that is short, and in the list of findings if not.
+  // next, each with the scale and of the same size. What it says is below it if that is short, and in the list of findings if not.
   function halves(img) {
     return fetch(img.src).then(function (got) { return got.text(); }).then(function (text) {
       var low = Number(/\dV([\d.]+)/.exec(text)[1]), legend = Number(/cy="(\d+)/.exec(text)[1]);
-      var next = Array.from(text.matchAll(/y="([\d.]+)" dy="-20"/g))[1][1] - 36, cut = text.indexOf('y="' + (next + 36)); // above its label
+      var groups = Array.from(text.matchAll(/y="([\d.]+)" dy="-20"/g), function (group) { return group[1] - 36; }), next = groups[1], most = Math.max(next - groups[0], low - next);
+      var column = /dy="-4" text-anchor="end" class="small">([^<]+)/.exec(text), cut = text.indexOf('y="' + (next + 36)); // above its label
       var says = Array.from(text.matchAll(/class="found">([^<]+)/g), function (line) { return line[1]; }).join(' ');
       function part(y, from, to, left, span, wide, apart) { // of the picture, at a height; its points are further apart
         return ['<svg y="', y, '" width="', wide, '" height="', (to - from) * wide / span, '" viewBox="', left, ' ', from, ' ', span, ' ', to - from, '">',
           text.slice(text.indexOf('<style')).replace(/(\bc?x="|[MH])([\d.]+)/g, function (all, what, x) { return what + (x > 178 ? 178 + (x - 178) * apart : x); })].join('');
       }
       function half(from, to, img, rows) {
-        var wide = 2.35 * (to - from + 82), names = Math.min(wide, 850), high = 22 * names / 592 + 4, end = high + to - from, apart = (wide - 218) / 414;
-        img.insertAdjacentHTML('beforebegin', '<svg class="chart" viewBox="0 0 ' + wide + ' ' + (end + 46) + '" preserveAspectRatio="xMinYMin">' + part(0, legend - 10, legend + 12, 4, 592, names, 1) +
-          part(high, from, to, -36, wide, wide, apart) + part(end, low, low + 44, -36, wide, wide, apart) + '</svg>'); // with room for larger letters on the left
+        var wide = 2.35 * (most + 82), names = Math.min(wide, 850), high = 22 * names / 592 + 4, end = high + to - from, apart = (wide - 254) / 414;
+        img.insertAdjacentHTML('beforebegin', '<svg class="chart" viewBox="0 0 ' + wide + ' ' + (high + most + 46) + '" preserveAspectRatio="xMinYMin">' + part(0, legend - 10, legend + 12, 4, 592, names, 1) +
+          part(high, from, to, -72, wide, wide, apart) + part(end, low, low + 44, -72, wide, wide, apart) +
+          (column ? '<text class="small" x="' + (wide - 4) + '" y="' + (high - 10) + '" text-anchor="end">' + column[1] + '</text>' : '') + '</svg>'); // with room for larger letters on the left
         img.alt = (says.length < 150 ? says : img.alt + '.') + Array.from(text.matchAll(/>([†‡]) ([^<]+)(?:<\/text>\s*<text[^>]*small">([a-z][^<]*))?/g), function (note) {
           return rows.includes(note[1] + '<') ? ' ' + note.slice(1).filter(Boolean).join(' ') + '.' : '';
         }).join('');
       }
       var again = img.parentNode.cloneNode(true);
       img.parentNode.after(again);
-      half(legend + 8, next, img, text.slice(0, cut));
+      half(groups[0], next, img, text.slice(0, cut));
       half(next, low, again.querySelector('img'), text.slice(cut));
     }).catch(function () {}); // a page from a disk can't read it
+  }
+
+  // leaveOut leaves out what is for readers of the page: sentences in parentheses, commands at the end of a section, and
+  // what is headed "Reference: ".
+  function leaveOut() {
+    var asked = document.getElementById(query.get('slides') || location.hash.slice(1));
+    main.querySelectorAll('pre:not(.code)').forEach(function (pre) {
+      var box = pre.closest('.copied') || pre, before = box[BEFORE], leads = before && /(?<=^|[.?!]\s+)(\S+\s+){0,4}\S+:\s*$/.exec(before.textContent);
+      if (box[AFTER] && !box[AFTER].matches('h2, h3, nav, details') || before && colon(before) && !leads) { return; }
+      if (leads) { before.lastChild.textContent = before.lastChild.textContent.slice(0, -leads[0].length); }
+      box.remove();
+    });
+    main.querySelectorAll(':scope > p, :scope > :is(ul, ol, blockquote) > *').forEach(function (block) {
+      for (var m; (m = /(^|[.?!:]\s+)\((?:[^()]|\([^()]*\))*[.?!]\)\s*/.exec(block.textContent));) {
+        var range = new Range(), walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT), at = 0, to = m.index + m[0].length;
+        while (at < to && walker.nextNode()) {
+          var node = walker.currentNode, from = m.index + m[1].length - at;
+          if (from >= 0 && from < node.length) { range.setStart(node, from); }
+          range.setEnd(node, Math.min(node.length, to - at));
+          at += node.length;
+        }
+        range.deleteContents();
+      }
+      if (!block.textContent.trim() && !block.querySelector('img')) { block.remove(); }
+    });
+    main.querySelectorAll(':scope > h2').forEach(function (head) {
+      for (var part = [head], next = head; (next = next[AFTER]) && !next.matches('h2, nav');) { part.push(next); }
+      if (/^Reference: /.test(head.textContent) && !part.includes(asked)) { part.forEach(function (block) { block.remove(); }); }
+    });
+  }
+  // runsFirst puts what gives away how a run ends after it: the answer to what is asked before it, the pictures of
+  // failures, and what still breaks. The run as text is left out.
+  function runsFirst() {
+    main.querySelectorAll('.player + details').forEach(function (text) { text.remove(); });
+    main.querySelectorAll('details + .player').forEach(function (player) {
+      var asks = player[BEFORE], asked = document.createElement('p'), name = asked.cloneNode(), ask = asks.firstElementChild.innerHTML;
+      if (!/\?$/.test(ask)) { return; }
+      asked.className = 'asked';
+      asked.innerHTML = ask;
+      name.className = 'name';
+      name.innerHTML = ask.replace(/^Before you run it: /, '');
+      asked.dataset.block = asks.dataset.block;
+      asks.firstElementChild.replaceWith(name);
+      Array.from(asks.children).forEach(function (block) { block.dataset.block = asked.dataset.block + '.5'; });
+      player.after(...asks.children);
+      asks.replaceWith(asked);
+    });
+    var run = main.querySelector('.player'), on = document.getElementById('what-comes-next');
+    var breaks = Array.from(main.querySelectorAll(':scope > ul > li')).find(function (li) { return /^What still breaks/.test(li.textContent); });
+    if (run) { run.after(...main.querySelectorAll('p:has(> img[src^="life/"][alt*="✗"])')); }
+    if (run && on && breaks) {
+      var list = breaks.parentNode.cloneNode();
+      list.dataset.block = on.dataset.block + '.5';
+      list.append(breaks);
+      on.after(list);
+    }
   }
 
   // split puts the page on slides: one idea on each, no heading at the end and no sentence alone.
   // A picture, a run or a level fills its slide, with a sentence at most.
   function split() {
     Array.from(main.children).forEach(function (block, i) { block.dataset.block = i; });
-    var ends = main.querySelector('.player + details'); // a failure's picture gives away how its run ends
-    if (ends) { ends.after.apply(ends, Array.from(main.querySelectorAll('p:has(> img[src^="life/"][alt*="✗"])'))); }
+    leaveOut();
+    runsFirst();
     var all = document.createElement('section'), units = [], title = null, heads = new Map(), first = opening(), last = closing();
     var charts = main.querySelectorAll('p:has(> .chart)'), found = charts.length && charts[0][BEFORE][BEFORE];
     if (found && found.matches('ul')) { charts[charts.length - 1].after(found); } // what they show comes after them
@@ -77,7 +134,7 @@
     root.style.setProperty('--room', room + 'px');
     function each(selector, act) { all.querySelectorAll('main > section > ' + selector).forEach(act); }
     all.querySelectorAll(':has(~ details) pre > code, pre:has(~ details) > code').forEach(function (code) { // a comment gives away how the run ends
-      code.innerHTML = code.innerHTML.replace(/(\n(<[^>]*>|[+\t ])*\/\/ The race window:[^\n]*)(\n(<[^>]*>|[+\t ])*\/\/[^\n]*)*/g, '');
+      code.innerHTML = code.innerHTML.replace(/(\n(<[^>]*>|[+\t ])*\/\/ (The race window:|From here on)[^\n]*)(\n(<[^>]*>|[+\t ])*\/\/[^\n]*)*/g, '');
     });
     each('details', unfold);
     all.querySelectorAll('pre').forEach(function (pre) { // a command is rather wrapped than small
@@ -105,7 +162,8 @@
       var box = block.getBoundingClientRect(), last = units[units.length - 1], head = block.matches('h1, h2, h3'), big = block.matches(BIG);
       if (last && (!box.height || block.matches('.tried + .outcome'))) { last.blocks.push(block); return; }
       units.push({ blocks: [block], head: head, title: title = head ? block : title, big: big, top: box.top, bottom: box.bottom,
-        leads: head ? 2000 : block.matches('.name') ? 500 : colon(block) ? 150 : block.matches(':has(+ .tried)') ? 40 : 0, // to what comes after it
+        leads: head ? 2000 : block.matches('.name') ? 500 : colon(block) ? 150 : block.matches(':has(+ .tried)') ? 40 :
+          block.matches('table:has(+ p)') && /\brows\b/.test(block[AFTER].textContent) ? 300 : 0, // to what comes after it
         // alone is how many words may be beside it
         alone: block.matches('.player, .game, .picture:has(> svg)') ? 15 : block.matches('.picture') ? 32 : 0,
         rest: block.matches('.rest, :has(> .rest)'), fold: block.matches('details'), text: block.matches('p:not(.picture)'), list: block.matches('ul, ol') && block.dataset.block,
@@ -114,18 +172,20 @@
     function after(i, j) { return units.slice(i, j).reduce(function (sum, u) { return sum + u.words; }, 0); }
     // cost is what is bad about a slide with the units from i to before j.
     function cost(i, j) {
-      var first = units[i], last = units[j - 1], high = last.bottom - first.top, cost = 30, text = 0, big = false, alone = 0, others = 0, folds = false;
+      var first = units[i], last = units[j - 1], high = last.bottom - first.top, cost = 30, text = 0, big = false, alone = 0, others = 0, folds = false, within = false;
       units.slice(i, j).forEach(function (u, n) {
         text += u.words; big = big || u.big;
         cost += u.head && n ? (u.title.nodeName === 'H2' ? 40 : 30) + (j < units.length && units[j].title === last.title ? after(i + n, j) > 24 ? 40 : 200 : 0) : u.rest && n ? 400 : 0;
         folds = folds || u.fold;
+        if (u.fold && within) { cost += 1500; } // an answer hides what is not its section, and its heading would jump
+        within = within || u.head && n;
         others += u.head && !n || u.alone && !alone ? 0 : u.text ? 1 : 9;
         alone = alone || u.alone;
       });
-      if (folds && units.slice(i + 1, j).some(function (u) { return u.head; })) { cost += 20; } // an answer hides what is not its section
+      if (folds && within) { cost += 20; }
       if (!first.head) { high += first.title ? first.title.offsetHeight + gap : 0; cost += 15; } // the title is repeated
       if (alone) { high = room; cost += others > 2 || text > alone ? 1e4 : 5 * others; } // it takes what room there is
-      if (text > LONG + 12 || high < 0.3 * room && !folds) { cost += text > LONG ? 1700 : 1900; } // a wall, or nearly empty
+      if (text > LONG + 12 || high < 0.3 * room && !folds) { cost += text > LONG ? 1700 : 900; } // a wall, or nearly empty
       if (high > room) { cost += j - i > 1 + first.head ? 1e5 : 1e3; }
       if (j < units.length) { cost += last.leads + (!last.list || units[j].list !== last.list ? 0 : last.title === first.title ? 12 : 25); }
       return cost + 120 * Math.pow(Math.max(0, 1 - high / room / 0.7), 2) +
@@ -154,6 +214,8 @@
       grow(section, Math.min.apply(null, slides.filter(function (other) {
         return tables(other).some(function (table) { return tables(section).includes(table); });
       }).concat(section).map(function (other) { return other.grown; })));
+      var left = room - section.offsetHeight; // what is short is not at the top
+      if (left > 0.35 * room && !section.querySelector(':scope > details')) { section.style.setProperty('--low', 0.35 * left + 'px'); }
     });
     return slides;
   }
@@ -197,7 +259,7 @@
     return Array.from(section.querySelectorAll(':scope > table'), function (table) { return table.dataset.block; });
   }
 
-  // unfold shows folded code, and what is open, and leaves tables out. Answers, other text and a run's stay folded.
+  // unfold shows folded code, and what is open, and leaves tables out. Answers and other text stay folded.
   function unfold(fold) {
     var name = document.createElement('p'), summary = fold.querySelector('summary');
     fold.name = 'answer'; // one is open
@@ -211,7 +273,7 @@
       }
       return;
     }
-    if (/\?\s*$/.test(summary.textContent) || fold.matches('.player + *') || !(fold.open || fold.querySelector('pre, .panes'))) { return; }
+    if (/\?\s*$/.test(summary.textContent) || !(fold.open || fold.querySelector('pre, .panes'))) { return; }
     name.className = 'name';
     name.append.apply(name, Array.from(summary.childNodes).concat(/:/.test(summary.textContent) ? '' : ':'));
     summary.replaceWith(name);
@@ -404,7 +466,7 @@
     window.scrollTo(0, 0);
     fill(slides[shown]);
     bar.firstChild.textContent = document.title.split(/: | · /)[0];
-    count.textContent = slides[1] ? (shown + 1) + ' of ' + slides.length : ''; // not of a level or a file
+    count.textContent = main.querySelector('.game') ? '' : (shown + 1) + ' of ' + slides.length;
     bar.children[3].dataset.next = section(shown + 1) === section(shown) ? '' : ' ' + section(shown + 1);
     clock();
     keep();
@@ -432,6 +494,7 @@
   // present begins the slides, with what a mouse and a finger turn them with.
   function present() {
     root.dataset.slide = '';
+    delete root.dataset.waits;
     document.body.insertAdjacentHTML('beforeend', '<nav class="slides" aria-label="slides"><span></span><button aria-label="previous slide">' +
       '‹</button><span></span><button aria-label="next slide">›</button><button title="since the slides began; a click starts anew">0 min</button><button aria-label="keys">?</button><button aria-label="end the slides">×</button></nav>');
     bar = document.body.lastChild;
@@ -473,10 +536,10 @@
   // run is a slide's player, and pauses stops it.
   function run(slide) { return (lockladder.players || []).find(function (player) { return slide.contains(player.element); }); }
   function pauses() { (lockladder.players || []).forEach(function (player) { player.stop(); }); }
-  // reveals opens the next fold of a slide, leads on from a level that is won, or plays its run and pauses it, before
+  // reveals opens the next fold of a slide, plays a level and leads on from it, or plays its run and pauses it, before
   // a clicker turns it. Back, it undoes the last of these, or goes a step back in a run.
   function reveals(slide, on) {
-    var player = run(slide), opened = Array.from(slide.querySelectorAll(':scope > details:is([open], [data-seen])')), next = Array.from(slide.querySelectorAll(':scope > :is(details:not([open], .player + *), .player)')).find(function (e) {
+    var player = run(slide), opened = Array.from(slide.querySelectorAll(':scope > details:is([open], [data-seen])')), next = Array.from(slide.querySelectorAll(':scope > :is(details:not([open]), .player)')).find(function (e) {
       return e.matches('.player') ? player.at() !== player.last() : !('seen' in e.dataset);
     });
     if (on < 0) {
@@ -489,11 +552,11 @@
       } else if (undo) { undo.click(); }
       return last || undo || player && player.turn(-1);
     }
-    var won = slide.querySelector('.game .cards .next'), advice = slide.querySelector('.game:has(.neighbors) .advice');
+    var won = slide.querySelector('.game .cards .next'), game = (lockladder.games || []).find(function (game) { return slide.contains(game.element); });
     if (won) {
       try { sessionStorage.setItem(location.pathname + location.hash.split('&')[0], location.hash); } catch (e) { }
       won.click();
-    } else if (advice && advice.textContent !== PICK) { advice.textContent = PICK; }
+    } else if (game && game.lead()) { document.activeElement.blur(); }
     else if (next && next.matches('.player')) { player.turn(1); }
     else if (next) {
       next.firstElementChild.click();
@@ -531,9 +594,11 @@
     if (e.key === 'Escape' && !query.has('back')) { leave(); }
     if (!on && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) { return; }
     if (!lockladder.scrolls(target)) { on = on || { ArrowRight: 1, ArrowLeft: -1, Home: -shown, End: slides.length - 1 - shown }[e.key]; }
+    if (on) { root.dataset.driven = ''; } // a mouse brings the buttons of a run
     if (on) { e.preventDefault(); if (!reads && (slides[shown + on] || !e.repeat)) { show(shown + on); } }
     if (/^[.bB]$/.test(e.key)) { pauses(); root.toggleAttribute('data-black'); }
   });
+  document.addEventListener('mousemove', function (e) { if (e.movementX || e.movementY) { delete root.dataset.driven; } });
   window.addEventListener('load', function () { // a player is drawn where it can be measured
     var charts = main.querySelectorAll('img[src*="benchmark-"]');
     if (charts.length) { Promise.all(Array.from(charts, halves)).then(present); } else { present(); }

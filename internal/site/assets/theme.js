@@ -9,6 +9,7 @@
   }
   dark.addEventListener('change', follow);
   follow();
+  if (/[?&]slides/.test(location.search)) { document.documentElement.dataset.waits = ''; } // the page isn't seen before its slides
   // An address that asks the laboratory for a run has it begin, with room for that.
   if (/[#&]rung=/.test(location.hash)) { document.documentElement.dataset.begun = ''; }
 })();
