@@ -16,6 +16,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -57,6 +58,9 @@ func main() {
 // asked is what the arguments ask for. Its error says what would be right.
 func asked(args []string, out io.Writer) ([]testing.InternalTest, error) {
 	words := map[string]int{"why": 2, "more": 2, "replay": 3, "standard": 1}
+	if len(args) > 0 && words[args[0]] == 0 {
+		return nil, terminal.Unknown("command", args[0], slices.Sorted(maps.Keys(words)))
+	}
 	if len(args) == 0 || len(args) != words[args[0]] {
 		return nil, fmt.Errorf("%q: say what to explore, such as: why gold; or: replay gold 'once: A> E A<'",
 			strings.Join(args, " "))
