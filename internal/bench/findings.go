@@ -12,7 +12,7 @@ import (
 // cost, and how sure all that is.
 func Findings(all []Row) []string {
 	rows, most := greatest(all)
-	s, found := swept(all), []string{ranking(rows, most)}
+	s, found := swept(all), []string{unreliable(all), ranking(rows, most)}
 	for _, value := range slices.Backward(s.values) {
 		if value != most {
 			found = append(found, ranking(slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return s.of(r) != value }), value))
@@ -50,7 +50,7 @@ func ranking(rows []Row, with string) string {
 			some, rest = some[:shownFirst], fmt.Sprintf(" and %d others down to %s", more, figure(some[len(some)-1].speed()))
 		}
 		if n < len(all) {
-			sign = ">: faster in every round"
+			sign = ">: faster in three of four rounds"
 		}
 		text += " > " + strings.Join(each(some, func(r Row) string { return r.Name() + " " + figure(r.speed()) }), ", ") + rest
 		from = n
@@ -58,19 +58,22 @@ func ranking(rows []Row, with string) string {
 	return "Fastest with " + with + ": " + text[3:] + " acquisitions a second (" + sign + ")."
 }
 
-// ahead says that the fast rows are surely faster: each of their rounds was faster than all of the
-// slow ones'.
+// ahead says that three quarters of each fast row's rounds were faster than three quarters of each slow one's.
 func ahead(fast, slow []Row) bool {
 	for _, row := range fast {
-		for _, other := range slow {
-			least, _ := over(rate)(row)
-			_, most := over(rate)(other)
-			if least <= most*row.doubt()*other.doubt() {
-				return false
-			}
+		least, _ := row.inner()
+		if slices.ContainsFunc(slow, func(r Row) bool { _, most := r.inner(); return least <= most }) {
+			return false
 		}
 	}
 	return true
+}
+
+// inner is the slowest of three quarters of a row's rounds, and the fastest: a quarter is left out at that end.
+func (r Row) inner() (least, most float64) {
+	all := slices.Sorted(slices.Values(r.all(rate)))
+	out := (len(all) - 1) / 4
+	return all[out] / r.doubt(), all[len(all)-1-out] * r.doubt()
 }
 
 // favored says what doesn't hold for a lock in several processes.
@@ -145,9 +148,9 @@ func extreme(rows []Row, sign float64, of func(Row) float64) Row {
 // figure is a number as the charts have it, so that a reader finds it there.
 func figure(x float64) string { return Decimal(&x, Brief) }
 
-// kinds are the locks whose waiters are woken, and those that poll.
+// kinds are the locks whose waiters are woken, but for one that is favored, and those that poll.
 func kinds(rows []Row) (woken, polling []Row) {
-	all := locks(rows)
+	all := slices.DeleteFunc(locks(rows), Row.Favored)
 	return slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return !r.Woken() }), slices.DeleteFunc(all, Row.Woken)
 }
 
@@ -155,25 +158,22 @@ func kinds(rows []Row) (woken, polling []Row) {
 func cost(rows []Row, with string) string {
 	woken, polling := kinds(rows)
 	var all []string
-	for _, of := range []struct {
-		rows []Row
-		kind string
-	}{{woken, "wake their waiters"}, {polling, "poll"}} {
+	for i, kind := range [][]Row{woken, polling} {
 		var costs []string
 		for _, m := range []measure{{byCommands.of, " commands"}, {Row.Work, " µs of processor time"}} {
-			if costly := slices.DeleteFunc(slices.Clone(of.rows), func(r Row) bool { return m.of(r) == nil }); len(costly) > 0 {
-				slices.SortFunc(costly, func(a, b Row) int { return cmp.Compare(m.middle(a), m.middle(b)) })
-				costs = append(costs, figure(m.middle(costly[len(costly)/2]))+m.unit)
+			if of := (Row{Rounds: kind}); len(kind) > 0 && len(of.all(m.of)) > 0 {
+				costs = append(costs, figure(of.median(m.of))+m.unit)
 			}
 		}
 		if len(costs) > 0 {
-			all = append(all, strings.Join(costs, " and ")+" with locks that "+of.kind)
+			all = append(all, strings.Join(costs, " and ")+" with locks that "+[]string{"wake their waiters", "poll"}[i])
 		}
 	}
 	if len(all) == 0 || len(woken)+len(polling) < 2 {
 		return ""
 	}
-	return "An acquisition costs, with " + with + ": " + strings.Join(all, ", ") + " (the median of these locks)."
+	without := map[bool]string{true: ", without reentrant/cohort"}[slices.ContainsFunc(locks(rows), Row.Favored)]
+	return "An acquisition costs, with " + with + ": " + strings.Join(all, ", ") + " (the median of these locks" + without + ")."
 }
 
 // ordered says that all clients got the lock in the order in which they asked.
@@ -183,7 +183,7 @@ func ordered(r Row) bool { return r.median(inTurn) >= 0.995 }
 func unsound(rows []Row) string {
 	var all []string
 	if wrong := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.Wrong() }); len(wrong) > 0 {
-		all = append(all, names(wrong...)+" lost updates, so speed doesn't count there.")
+		all = append(all, strings.Join(each(wrong, Row.Name), " and ")+" lost updates, so speed doesn't count there.")
 	}
 	for _, r := range rows {
 		if failed := r.failed(); failed != "" {
@@ -199,7 +199,7 @@ func sure(all []Row) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	text := "A > needs every round to be faster; any other difference may be chance."
+	text := "A > needs three of four rounds to be faster than three of four others; any other difference may be chance."
 	wide := func(r Row) float64 { least, most := over(rate)(r); return most / least }
 	if widest := extreme(rows, 1, wide); wide(widest) > 1 {
 		text += fmt.Sprintf(" The widest range of rounds is %s's with %s, %s.", widest.Name(), swept(all).of(widest), span(over(rate)(widest)))
@@ -207,35 +207,38 @@ func sure(all []Row) string {
 	if extreme(rows, 1, Row.doubt).doubt() > 1 {
 		text += fmt.Sprintf(" Rows with fewer than %d rounds count as half to twice as fast: -rounds 5 measures more.", fewest)
 	}
-	if least, most := serials(rows); most > changed*least {
-		text += " One client alone had " + span(least, most) + " a second between the rounds, because the computer's speed changed: leave it idle to see smaller differences."
+	if least, most := serials(rows); most > changed*least && most <= busy*least {
+		text += " One client alone had " + span(least, most) + " a second in nearly all rounds, because the computer's speed changed: leave it idle to see smaller differences."
 	}
 	return text
 }
 
-// changed is how many times as fast the serial limit is that shows another speed of the computer.
-const changed = 1.2
-
-// serials are the slowest and the fastest of the serial limits that were measured beside the rounds.
-func serials(rows []Row) (least, most float64) {
-	for least = math.Inf(1); len(rows) > 0; rows = rows[1:] {
-		from, to := over(Row.serial)(rows[0])
-		least, most = min(least, from), max(most, to)
+// unreliable says that the computer was so busy that no figure can be relied on.
+func unreliable(all []Row) string {
+	if least, most := serials(locks(all)); most > busy*least {
+		return "These figures are unreliable: one client alone had " + span(least, most) + " a second in nearly all rounds, because the computer was busy. Measure again on an idle one."
 	}
-	return least, most
+	return ""
+}
+
+// changed is how many times as fast the serial limit is that shows another speed of the computer, and busy one that had other work.
+const changed, busy = 1.2, 5
+
+// serials are the slowest and the fastest serial limit beside the rounds, but for one in a hundred at each end.
+func serials(rows []Row) (least, most float64) {
+	var all []float64
+	for _, row := range rows {
+		all = append(all, row.all(Row.serial)...)
+	}
+	if len(all) == 0 {
+		return 0, 0
+	}
+	slices.Sort(all)
+	return all[len(all)/100], all[len(all)-1-len(all)/100]
 }
 
 // fewest is how many rounds can be compared with others.
 const fewest = 3
-
-// names lists some rows.
-func names(some ...Row) string {
-	words := each(some, Row.Name)
-	if last := len(words) - 1; last > 0 {
-		return strings.Join(words[:last], ", ") + " and " + words[last]
-	}
-	return words[0]
-}
 
 // bound rounds a number down, which is at least so much, to two digits.
 func bound(v float64) string {
@@ -257,12 +260,12 @@ func extremes(rows []Row, of func(Row) *float64, sentence string) string {
 	return ""
 }
 
-// choice is some locks, what one gets with them and what one pays, by the medians of all rounds. It
-// compares only what differs in all rounds.
+// choice is some locks, what one gets with them and what one pays, by the medians of all rounds.
 type choice struct {
 	Rows                            []Row
 	Group, Speed, Order, Cost, Work string
-	Best, Times                     string // what is ahead of it in speed, "" for none
+	Best, Times                     string // what is ahead of it in speed, "" for none that is surely
+	Ordered                         bool   // nearly
 }
 
 // choices are those between locks that did what a lock should: of those that poll one server, and do
@@ -278,11 +281,13 @@ func choices(rows []Row) (all []choice) {
 		}
 		all[len(all)-1].Rows = append(all[len(all)-1].Rows, row)
 	}
+	rivals := slices.DeleteFunc(slices.Clone(rows), Row.Favored)
 	for i := range all {
 		c, m := &all[i], byRate
 		c.Speed, c.Cost = middle(c.Rows, m.of, Brief), middle(c.Rows, byCommands.of, Brief)
 		c.Order, c.Work = middle(c.Rows, inTurn, percent), middle(c.Rows, Row.Work, Brief)
-		if best := extreme(rows, 1, m.middle); ahead([]Row{best}, c.Rows) {
+		c.Ordered = !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.median(inTurn) < 0.95 })
+		if best := extreme(slices.Concat(rivals, c.Rows), 1, m.middle); ahead([]Row{best}, c.Rows) {
 			c.Best, c.Times = best.Name(), bound(m.middle(best)/m.middle(extreme(c.Rows, 1, m.middle)))
 		}
 	}

@@ -26,23 +26,25 @@ func oneRound(row Row) Row {
 	return row
 }
 
-func TestARankingHasASignOnlyWhereEveryRoundWasFaster(t *testing.T) {
+func TestARankingHasASignWhereThreeOfFourRoundsWereFaster(t *testing.T) {
 	notify, fair := lockRow("reentrant/notify", 0.6, nil), lockRow("reentrant/fair", 0.5, nil)
 	gold, bronze := lockRow("gold", 0.12, nil), lockRow("bronze", 0.05, nil)
 	ranked := func(rows ...Row) string { return ranking(rows, "2 clients") }
-	const with, sure = "Fastest with 2 clients: ", " acquisitions a second (>: faster in every round)."
+	const with, sure = "Fastest with 2 clients: ", " acquisitions a second (>: faster in three of four rounds)."
 	assert.Equal(t, with+"reentrant/notify 600 > reentrant/fair 500 > gold 120 > bronze 50.0"+sure, ranked(bronze, gold, notify, fair))
 	assert.Equal(t, with+"a 100, b 100, c 100 and 2 others down to 100 > bronze 50.0"+sure, ranked(bronze, lockRow("a", 0.1, nil),
 		lockRow("b", 0.1, nil), lockRow("c", 0.1, nil), lockRow("d", 0.1, nil), lockRow("e", 0.1, nil)))
 	gold.Rounds[1].Set("acquisitions_per_second", 510.0)
-	assert.Equal(t, with+"reentrant/fair 500, gold 120 > bronze 50.0"+sure, ranked(bronze, gold, fair), "one round was as fast")
+	assert.Equal(t, with+"reentrant/fair 500 > gold 120 > bronze 50.0"+sure, ranked(bronze, gold, fair), "one of six rounds was as fast")
+	gold.Rounds[2].Set("acquisitions_per_second", 510.0)
+	assert.Equal(t, with+"reentrant/fair 500, gold 120 > bronze 50.0"+sure, ranked(bronze, gold, fair), "two of six were")
 	assert.Equal(t, with+"gold 900, reentrant/fair 500 acquisitions a second (no difference is sure).", ranked(oneRound(lockRow("gold", 0.9, nil)), fair), "one round may have been a chance")
 	assert.Empty(t, ranked(gold, lockRow("gold", 0.6, nil)), "the same lock, with two pauses")
 	assert.Empty(t, ranked(lockRow("reentrant/notify", 0.6, map[string]any{"finished": false}), gold), "it was cut off")
 }
 
 func TestTheFindingsSayWhatLocksCostAndHowSureItIs(t *testing.T) {
-	cohort, fair, gold := lockRow("reentrant/cohort", 2, nil), lockRow("reentrant/fair", 0.5, nil), lockRow("gold", 0.1, nil)
+	cohort, fair, gold := lockRow("reentrant/cohort", 2, map[string]any{"commands_per_section": 1}), lockRow("reentrant/fair", 0.5, nil), lockRow("gold", 0.1, nil)
 	for _, round := range fair.Rounds {
 		round.Set("in_order", 1)
 	}
@@ -50,15 +52,17 @@ func TestTheFindingsSayWhatLocksCostAndHowSureItIs(t *testing.T) {
 	few := lockRow("gold/script", 0.1, map[string]any{"table_clients": 10})
 	few.Rounds = few.Rounds[:2]
 	wrong := lockRow("no-lock", 1.9, map[string]any{"lost_updates": 3})
-	assert.Equal(t, []string{"Fastest with 1000 clients: reentrant/cohort 2000 > reentrant/fair 500 > gold 100 acquisitions a second (>: faster in every round).",
+	assert.Equal(t, []string{"Fastest with 1000 clients: reentrant/cohort 2000 > reentrant/fair 500 > gold 100 acquisitions a second (>: faster in three of four rounds).",
 		"reentrant/cohort is at its best here, with all clients in one process; with one in each, it is no faster than reentrant/notify" +
 			" (docs/choosing.md). In the order of asking, also between processes: reentrant/fair.",
 		"An acquisition costs, with 1000 clients: 4.20 commands and 122 µs of processor time with locks that wake their waiters," +
-			" 4.20 commands and 122 µs of processor time with locks that poll (the median of these locks).",
-		"A > needs every round to be faster; any other difference may be chance. The widest range of rounds" +
+			" 4.20 commands and 122 µs of processor time with locks that poll (the median of these locks, without reentrant/cohort).",
+		"A > needs three of four rounds to be faster than three of four others; any other difference may be chance. The widest range of rounds" +
 			" is gold's with 1000 clients, 50.0–100. Rows with fewer than 3 rounds count as half to twice as fast: -rounds 5 measures more. One client" +
-			" alone had 500–1000 a second between the rounds, because the computer's speed changed: leave it idle to see smaller differences.",
+			" alone had 500–1000 a second in nearly all rounds, because the computer's speed changed: leave it idle to see smaller differences.",
 		"no-lock lost updates, so speed doesn't count there."}, Findings([]Row{few, wrong, gold, cohort, fair}))
+	gold.Rounds[0].Set("acquisitions_per_second", 10.0)
+	assert.Contains(t, Findings([]Row{gold, fair})[0], "These figures are unreliable: one client alone had 100–1000 a second")
 }
 
 func TestADotIsTheMedianOfAllRoundsAndItsLineHasThemAll(t *testing.T) {

@@ -178,8 +178,8 @@ func (w *Inventory) read() error {
 // an earlier run.
 func (w *Inventory) Findings(r Report) []string {
 	found := Findings(r.Rows)
-	if w.against != "" {
-		found = append(found, Compare(w.against, w.before, r))
+	if w.against != "" && len(r.Rows) > 0 {
+		found = append(found, strings.TrimSpace(Compare(w.against, w.before, r)))
 	}
 	return found
 }
@@ -226,25 +226,21 @@ func (w *Inventory) title(clients int, poll time.Duration) string {
 
 // header says what is measured.
 func (w *Inventory) header(run Run) string {
-	var b strings.Builder
-	b.WriteString(terminal.Paragraph(fmt.Sprintf("%s; stock %d, lease %v, at most %v a row.", w.who(), w.Stock, w.TTL, w.Timeout)))
-	b.WriteString(terminal.Paragraph("Where a lock polls, a refused client pauses for " + w.pauses(run) + "."))
-	b.WriteString("Connections are warmed up before the clock starts")
-	if w.pool > 0 {
-		fmt.Fprintf(&b, "; the clients share %d", w.pool)
-	}
-	b.WriteString(".\n")
+	network := map[bool]string{true: fmt.Sprint(w.rtt, " are added to every round trip"), false: "No network delay is added"}[w.rtt > 0]
+	rest := map[bool]string{true: " With more clients than stock, the rest find it sold out."}[slices.Max(w.clients) > w.Stock]
+	shared := map[bool]string{true: fmt.Sprintf("; the clients share %d", w.pool)}[w.pool > 0]
+	text := fmt.Sprintf("%s; stock %d, lease %v, at most %v a row.\n", w.who(), w.Stock, w.TTL, w.Timeout) +
+		network + ", and the work takes no time of its own: a GET and, while there is stock, a DECR." + rest +
+		"\nWhere a lock polls, a refused client pauses for " + w.pauses(run) +
+		".\nConnections are warmed up before the clock starts" + shared + ".\n"
 	if w.paired() {
 		often := map[bool]string{true: fmt.Sprintf("%d times", w.Rounds), false: fmt.Sprintf("until its ratio is known within 5 %%, or for %v", w.Patience)}
-		b.WriteString(terminal.Paragraph("Every row is measured " + often[w.Patience == 0] + ", each time just after the serial limit."))
-	}
-	if w.rtt > 0 {
-		fmt.Fprintf(&b, "%v are added to every round trip.\n", w.rtt)
+		text += "Every row is measured " + often[w.Patience == 0] + ", each time just after the serial limit.\n"
 	}
 	if w.Note != "" {
-		b.WriteString(w.Note + "\n")
+		text += w.Note + "\n"
 	}
-	return b.String()
+	return text
 }
 
 // who says who the clients are.

@@ -80,7 +80,7 @@ func (t Layout) Table(rows []Row) string {
 func (t Layout) Row(r Row) string {
 	text := t.line("  "+r.Label(), t.columns(r), Figure.Show)
 	for _, note := range r.notes {
-		text += "    " + strings.Join(terminal.Wrap(note, max(t.Width, 79)-4, 2), "\n    ") + "\n"
+		text += "    " + strings.Join(terminal.Wrap(note, cmp.Or(t.Width, 100)-4, 2), "\n    ") + "\n"
 	}
 	return text
 }

@@ -97,12 +97,12 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 	}
 	report := &o.report
 	report.Schema, report.Env = 2, o.environment(ctx)
-	o.print(o.plan.Header + terminal.Paragraph(where(report.Env, o.started())))
+	o.print(o.wrapped(o.plan.Header + where(report.Env, o.started())))
 	report.Rows, err = o.tables(ctx, stderr)
 	report.Env.Interrupted = errors.Is(err, bench.ErrInterrupted)
-	found := o.findings()
+	found := o.job.Findings(o.report)
 	if len(report.Rows) > long {
-		o.print(strings.Join(found[:min(1, len(found))], ""))
+		o.print("\n" + o.wrapped(strings.Join(found[:min(1, len(found))], "")))
 	}
 	for rows, tables := report.Rows, o.plan.Tables; len(rows) > 0; tables = tables[1:] {
 		n := min(len(rows), len(o.run.Subjects))
@@ -112,7 +112,8 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 	if err != nil && !report.Env.Interrupted {
 		return errors.Join(err, o.out.Flush())
 	}
-	o.print("\n" + o.plan.Layout.Legend() + "More figures: -html report.html, -json report.json.\n" + o.notMeasured() + strings.Join(found, ""))
+	o.print("\n" + o.wrapped(strings.TrimSpace(o.plan.Layout.Legend()+"More figures: -html report.html, -json report.json.\n"+
+		o.notMeasured()+"\n"+strings.Join(found, "\n\n"))))
 	if failed := o.out.Flush(); failed != nil {
 		err = errors.Join(err, failed)
 	} else if o.alone() {
@@ -143,20 +144,13 @@ func (o *options) print(text string) {
 // long is how many rows fill the screen, so that the first finding is above them, too.
 const long = 10
 
-// findings are what the rows say, last, where a reader looks first.
-func (o *options) findings() (all []string) {
-	if len(o.report.Rows) == 0 {
-		return nil
-	}
-	for _, found := range o.job.Findings(o.report) {
-		text := "\n"
-		for line := range strings.Lines(found) {
-			if !strings.HasPrefix(line, " ") { // not of a table
-				line = terminal.Paragraph(line)
-			}
-			text += line
+// wrapped is a text in lines as wide as the table may be. A table's lines, which are indented, stay.
+func (o *options) wrapped(text string) (all string) {
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, " ") {
+			line = strings.Join(terminal.Wrap(line, o.plan.Layout.Width, 0), "\n") + "\n"
 		}
-		all = append(all, text)
+		all += line
 	}
 	return all
 }

@@ -92,7 +92,7 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 		terminal.Wrong(o.html == "-", "-html needs the name of a file: only -json can go to standard output"))
 }
 
-// widest is how many columns a table has at most.
+// widest is how many columns the table and the text have at most.
 const widest = 100
 
 // output is a file that a run can be written to, "" for none.
@@ -194,7 +194,7 @@ func (o *options) installed() error {
 // notMeasured is a line for each reason.
 func (o *options) notMeasured() (text string) {
 	for _, u := range o.unmeasured {
-		text += terminal.Paragraph(fmt.Sprintf("Not measured: %s (%s).", strings.Join(u.names, ", "), u.why))
+		text += fmt.Sprintf("Not measured: %s (%s).\n", strings.Join(u.names, ", "), u.why)
 	}
 	return text
 }
