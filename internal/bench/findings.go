@@ -79,15 +79,11 @@ func (r Row) inner() (least, most float64) {
 // favored says what doesn't hold for a lock in several processes.
 func favored(rows []Row) string {
 	all := locks(rows)
-	i, next := slices.IndexFunc(all, Row.Favored), slices.IndexFunc(all, func(r Row) bool { return r.Woken() && !r.Favored() && ordered(r) })
+	i := slices.IndexFunc(all, Row.Favored)
 	if i < 0 {
 		return ""
 	}
-	text := all[i].Name() + " is at its best here, with all clients in one process; with one in each, it is no faster than reentrant/notify (docs/choosing.md)."
-	if next >= 0 {
-		text += " In the order of asking, also between processes: " + all[next].Name() + "."
-	}
-	return text
+	return all[i].Name() + " is at its best here, with all clients in one process; with one in each, it is no faster than reentrant/notify (docs/choosing.md)."
 }
 
 // speed is how fast a row is.
@@ -175,9 +171,6 @@ func cost(rows []Row, with string) string {
 	without := map[bool]string{true: ", without reentrant/cohort"}[slices.ContainsFunc(locks(rows), Row.Favored)]
 	return "An acquisition costs, with " + with + ": " + strings.Join(all, ", ") + " (the median of these locks" + without + ")."
 }
-
-// ordered says that all clients got the lock in the order in which they asked.
-func ordered(r Row) bool { return r.median(inTurn) >= 0.995 }
 
 // unsound names the rows that lost updates, and those where turns failed.
 func unsound(rows []Row) string {

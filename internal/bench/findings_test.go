@@ -54,7 +54,7 @@ func TestTheFindingsSayWhatLocksCostAndHowSureItIs(t *testing.T) {
 	wrong := lockRow("no-lock", 1.9, map[string]any{"lost_updates": 3})
 	assert.Equal(t, []string{"Fastest with 1000 clients: reentrant/cohort 2000 > reentrant/fair 500 > gold 100 acquisitions a second (>: faster in three of four rounds).",
 		"reentrant/cohort is at its best here, with all clients in one process; with one in each, it is no faster than reentrant/notify" +
-			" (docs/choosing.md). In the order of asking, also between processes: reentrant/fair.",
+			" (docs/choosing.md).",
 		"An acquisition costs, with 1000 clients: 4.20 commands and 122 µs of processor time with locks that wake their waiters," +
 			" 4.20 commands and 122 µs of processor time with locks that poll (the median of these locks, without reentrant/cohort).",
 		"A > needs three of four rounds to be faster than three of four others; any other difference may be chance. The widest range of rounds" +
