@@ -373,6 +373,9 @@ func (a *actor) returnsInTime(step swarm.Step, late time.Duration) {
 	if !s.untroubled() {
 		late -= 3 * lease / 2
 	}
+	if a.other != "" { // its lease is longer
+		late -= 3 * lease / 2
+	}
 	if late <= lease/10 || s.settings.story.Repeats || a.process.Dead() {
 		return
 	}
