@@ -129,7 +129,7 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 		if step.Ended {
 			return // any answer is right
 		}
-		if free := s.longestFree(asked.at); s.settings.nodes == 1 && free > s.mostFree() {
+		if free := s.longestFree(asked.at); s.settings.nodes == 1 && free > s.mostFree() && a.alone() {
 			a.suspect(LateWakeUp, "%s has waited while the lock was free for %.3f s", a.owner,
 				free.Seconds())
 		}
@@ -182,7 +182,8 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 				outcomeOf(granted, err), a.owner)
 		case (step.Verb == swarm.TryLock && asked.free && s.free() && !s.somebodyAsks() ||
 			step.Verb == swarm.TryRLock && asked.open && s.open() && a.writes.depth == 0) &&
-			!s.settings.story.Abandons() && (err == nil || s.healthy() && step.Within == 0):
+			!asked.inside && a.alone() && !s.settings.story.Abandons() &&
+			(err == nil || s.healthy() && step.Within == 0):
 			a.suspect(Unavailable, "%s returns %s to %s, and nobody else is in its way",
 				step.Verb, outcomeOf(granted, err), a.owner)
 		case step.Verb == swarm.Lock && a.reads.depth == 0 && s.healthy() &&
@@ -370,6 +371,9 @@ func (a *actor) answersPromptly(step swarm.Step, took time.Duration) {
 func (a *actor) returnsInTime(step swarm.Step, late time.Duration) {
 	s := a.run
 	if !s.untroubled() {
+		late -= 3 * lease / 2
+	}
+	if a.other != "" { // its lease is longer
 		late -= 3 * lease / 2
 	}
 	if late <= lease/10 || s.settings.story.Repeats || a.process.Dead() {

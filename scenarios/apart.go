@@ -66,24 +66,33 @@ func (a *actor) callsAlone(ctx context.Context, step swarm.Step) {
 		granted = err == nil
 	default:
 		if had > 0 || step.Anyway {
+			told := closed(a.lost())
 			err = a.releaseWith(ctx)
-			a.Step("judged", func() { a.mustHaveLeft(step, had, since, err) })
+			told = told && err == nil || errors.Is(err, lock.ErrNotHeld)
+			a.Step("judged", func() { a.mustHaveLeft(step, had, since, told, err) })
 		}
 		return
 	}
 	a.Step("judged", func() { a.mustHaveEntered(step, had, granted, err) })
 }
 
-// mustHaveEntered judges a grant of a lock that nobody else asks for.
+// mustHaveEntered judges a grant of a lock that nobody else asks for, and whose lease is twice as
+// long as the scenario's: a process must not mix up the two.
 func (a *actor) mustHaveEntered(step swarm.Step, had int, granted bool, err error) {
 	s := a.run
 	switch {
 	case granted && had > 0 && !s.nests():
 		a.depth = 1 // its lease was over
-	case granted && had == 0 && s.settings.nodes == 1 && s.readable() &&
-		!s.Node(0).Observe(s.settings.keys(a.other)[0]).Exists && s.untroubled():
-		a.suspect(FalseSuccess, "%s is granted %q, which the server doesn't know", a.owner,
-			a.other).Grant = true
+	case granted && had == 0 && s.settings.nodes == 1 && s.readable() && s.untroubled():
+		has := s.Node(0).Observe(s.settings.keys(a.other)[0])
+		left := time.Until(has.Ends)
+		if !has.Exists {
+			a.suspect(FalseSuccess, "%s is granted %q, which the server doesn't know", a.owner,
+				a.other).Grant = true
+		} else if !has.Ends.IsZero() && s.settings.leaseEnd == nil && (left-2*s.TTL).Abs() > s.TTL/5 {
+			a.suspect(WrongLease, "%s has asked for a lease of %v of %q, and has %v", a.owner,
+				2*s.TTL, a.other, left)
+		}
 	case !granted && had == 0 && !a.unsure && !limits(step) && s.healthy():
 		a.suspect(Unavailable, "%s returns %s to %s, and nobody else asks for %q", step.Verb,
 			outcomeOf(granted, err), a.owner, a.other)
@@ -91,11 +100,12 @@ func (a *actor) mustHaveEntered(step swarm.Step, had int, granted bool, err erro
 	a.unsure = a.unsure || err != nil // then it may have what it wasn't granted
 }
 
-// mustHaveLeft judges an Unlock of a lock that nobody else asks for.
-func (a *actor) mustHaveLeft(step swarm.Step, had int, since time.Duration, err error) {
+// mustHaveLeft judges an Unlock of a lock that nobody else asks for: where it is renewed, the
+// owner has it however long it has worked, and is told of no loss, even if another lock is lost.
+func (a *actor) mustHaveLeft(step swarm.Step, had int, since time.Duration, lost bool, err error) {
 	s := a.run
-	if had == 1 && errors.Is(err, lock.ErrNotHeld) && !a.unsure && !limits(step) &&
-		s.untroubled() && s.Now()-since < lease/2 {
+	if had == 1 && lost && !a.unsure && !limits(step) &&
+		s.untroubled() && (s.Now()-since < lease/2 || s.offers(Renewal) && !s.settings.story.Fixed) {
 		a.suspect(FalseLoss, "%s has lost %q, which nobody else asks for", a.owner, a.other)
 	}
 	a.unsure = a.unsure || err != nil && !errors.Is(err, lock.ErrNotHeld)

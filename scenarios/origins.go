@@ -92,7 +92,7 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(story.Nests(), "nested: self-deadlock")
 		add(unsure, "partitioned_holder: not told")
 		f.blameless = !s.offers(LossNotices) || story.Has(swarm.Stops) ||
-			(unsure || story.Fixed) && b.After == history.Removed
+			(unsure || refusals || story.Fixed) && (b.After == history.Removed || story.Has(swarm.Clock))
 	case FalseSuccess:
 		add(b.Grant && (late || s.settings.nodes > 1), "late_grant: two holders")
 		add(b.Grant && story.Shares(), "two_owners_one_process: foreign release")
@@ -112,6 +112,7 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(story.Has(swarm.Full), "full_server: unavailable")
 		add(refusals, "error_replies: false loss")
 		f.blameless = story.Has(swarm.Clock, swarm.Stops, swarm.CutOff) || s.downBy(b.At) ||
+			s.lateBefore(b, b.At, lease) || // it may have granted the lock once more
 			story.Nests() && !s.untroubled() // see lock.FixedLease
 	case Hangs:
 		add(true, "prompt_answers: hangs")
@@ -132,6 +133,8 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(s.offers(Renewal), "renewal_after_unlock: renewal after unlock",
 			"failed_unlock: renewal after unlock")
 		add(late, "late_grant: orphaned") // it gives the grant back
+		// What follows a late request in its pipeline is late, too.
+		f.blameless = s.lateBefore(b, s.Timeline()[b.Entry].Sent, lease/10)
 	case LeftBehind:
 		add(true, "nothing_left: left behind", "crash_holding: orphaned",
 			"crash_after_first_command: orphaned", "cancelled_context: orphaned",
@@ -153,5 +156,15 @@ func (s settings) declines(f Flaw) bool {
 func (s *S) downBy(moment time.Duration) bool {
 	return slices.ContainsFunc(s.settings.story.Faults, func(f swarm.Fault) bool {
 		return f.Kind == swarm.Down && f.At <= moment && moment <= f.At+f.For+lease
+	})
+}
+
+// lateBefore says whether a request of the client whose entry shows a break was late, and arrived
+// within some time before a moment.
+func (s *S) lateBefore(b *lab.Break, moment, within time.Duration) bool {
+	client := s.Timeline()[b.Entry].Client
+	return slices.ContainsFunc(s.Timeline()[:b.Entry], func(e *lab.Entry) bool {
+		return e.Client == client && e.Command != "" && e.At-e.Sent > lease/10 &&
+			moment-e.At <= within
 	})
 }

@@ -76,7 +76,11 @@ func (a *actor) warmUp() error {
 
 // build makes the actor's owner of the lock of a name.
 func (a *actor) build(key string) (lock.Lock, error) {
-	return lab.Build(a.run.build, a.process.EnvOf(a.owner, key, a.run.allOptions()...))
+	env := a.process.EnvOf(a.owner, key, a.run.allOptions()...)
+	if a.run.settings.story != nil && a.other != "" {
+		env.TTL *= 2 // the lease of one lock is not another one's
+	}
+	return lab.Build(a.run.build, env)
 }
 
 // errRefused is the reason why a lock isn't granted, where there is no error.

@@ -66,7 +66,24 @@ func New(seed, n uint64, offers Offers) Story {
 	if s.Nodes > 1 && g.chance(0.1) {
 		g.addUp(&s)
 	}
+	if s.Other != "" && g.chance(0.4) { // the loss of one lock is not the other's
+		s.Faults = []Fault{{Kind: Deleted, At: g.moment()}}
+	}
+	if g.chance(0.15) {
+		s.lasts(g)
+	}
 	return s
+}
+
+// lasts has each owner work for many leases: a renewal that has ended shows only then.
+func (s *Story) lasts(g generator) {
+	for _, p := range s.Processes {
+		for _, o := range p.Owners {
+			if i := slices.IndexFunc(o.Steps, func(s Step) bool { return s.Verb == Unlock }); i >= 0 {
+				o.Steps[i].After = g.between(2*Lease, 6*Lease)
+			}
+		}
+	}
 }
 
 // addUp has replies come late, to the first attempt of a process or to what follows too: none
