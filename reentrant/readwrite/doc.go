@@ -64,7 +64,7 @@
 //	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
 //		+subscribe +unsubscribe +publish +del +exists +hexists +hset +hdel \
 //		+pexpire +pttl +get +incr +time +zadd +zrem +zscore +zcount \
-//		+zremrangebyscore ~stock ~{stock}:* &{stock}:released
+//		+zrange +zremrangebyscore ~stock ~{stock}:* &{stock}:released
 //
 // A server that refuses TIME in a script, such as ElastiCache Serverless,
 // can't hold this lock: every call returns its error.
