@@ -41,6 +41,15 @@ func ranking(rows []Row, with string) string {
 		return "" // the same lock, with several pauses
 	}
 	slices.SortStableFunc(all, func(a, b Row) int { return slower(b, a) })
+	_, polling := kinds(all)
+	pause := func(a, b Row) int { return cmp.Compare(a.Pause(), b.Pause()) }
+	entry := func(r Row) string {
+		mark := map[bool]string{true: " ‡"}[r.Favored()]
+		if usual := slices.MinFunc(append(polling, r), pause).Pause(); !r.Woken() && r.Pause() > usual {
+			mark = fmt.Sprintf(" (pauses of ≤ %v, not %v)", r.Pause(), usual)
+		}
+		return r.Name() + mark + " " + figure(r.speed())
+	}
 	for n := 1; n <= len(all); n++ {
 		if n < len(all) && !ahead(all[:n], all[n:]) {
 			continue
@@ -49,11 +58,14 @@ func ranking(rows []Row, with string) string {
 		if more := len(some) - shownFirst; more > 1 {
 			some, rest = some[:shownFirst], fmt.Sprintf(" and %d others down to %s", more, figure(some[len(some)-1].speed()))
 		}
+		tier := strings.Join(each(some, entry), ", ") + rest
+		if rest != "" && from > 0 && !slices.ContainsFunc(all[from:n], Row.Woken) { // they hardly differ
+			tier = fmt.Sprintf("%d locks that poll, %s down to %s", n-from, figure(all[from].speed()), figure(all[n-1].speed()))
+		}
 		if n < len(all) {
 			sign = ">: faster in three of four rounds"
 		}
-		text += " > " + strings.Join(each(some, func(r Row) string { return r.Name() + " " + figure(r.speed()) }), ", ") + rest
-		from = n
+		text, from = text+" > "+tier, n
 	}
 	return "Fastest with " + with + ": " + text[3:] + " acquisitions a second (" + sign + ")."
 }
@@ -83,7 +95,7 @@ func favored(rows []Row) string {
 	if i < 0 {
 		return ""
 	}
-	return all[i].Name() + " is at its best here, with all clients in one process; with one in each, it is no faster than reentrant/notify (docs/choosing.md)."
+	return "‡ " + all[i].Name() + " is at its best here, with all clients in one process; with one in each, it is no faster than reentrant/notify (docs/choosing.md)."
 }
 
 // speed is how fast a row is.
@@ -192,7 +204,7 @@ func sure(all []Row) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	text := "A > needs three of four rounds to be faster than three of four others; any other difference may be chance."
+	text := "A difference without a > may be chance."
 	wide := func(r Row) float64 { least, most := over(rate)(r); return most / least }
 	if widest := extreme(rows, 1, wide); wide(widest) > 1 {
 		text += fmt.Sprintf(" The widest range of rounds is %s's with %s, %s.", widest.Name(), swept(all).of(widest), span(over(rate)(widest)))

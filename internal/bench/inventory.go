@@ -255,6 +255,8 @@ func (w *Inventory) who() string {
 		text += fmt.Sprintf(" and take turns for %v", w.Loop)
 	case w.Ops > 1:
 		text += fmt.Sprintf(" and take %d turns each", w.Ops)
+	default:
+		text += " and take one turn each: a burst"
 	}
 	return text
 }

@@ -121,10 +121,10 @@ func greatest(all []Row) (rows []Row, most string) {
 func speedDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How fast each lock is with " + most, axis: byRate.unit, legend: []string{oneDot},
-		number: "acquisitions/s", heads: []string{"acquisi\u00adtions/s", "range", "times serial", "in order, %", "com\u00admands"}}
+		number: "acquisitions/s", heads: []string{"acquisi\u00adtions/s", "range", "in order, %", "com\u00admands"}}
 	for _, row := range rows {
 		p.rows = append(p.rows, dotsRow{row, []dot{row.dot(rate)},
-			[]string{middle([]Row{row}, Row.Ratio, Brief), middle([]Row{row}, inTurn, percent), middle([]Row{row}, byCommands.of, Brief)}})
+			[]string{middle([]Row{row}, inTurn, percent), middle([]Row{row}, byCommands.of, Brief)}})
 	}
 	return p
 }
