@@ -34,9 +34,9 @@ var byCommands = measure{func(r Row) *float64 { return r.Number("commands_per_se
 const shownFirst = 3
 
 // ranking has the locks, the fastest first; a > stands between those that are surely faster and the
-// others.
+// others. What favored says isn't ranked.
 func ranking(rows []Row, with string) string {
-	all, text, from, sign := locks(rows), "", 0, "no difference is sure"
+	all, text, from, sign := slices.DeleteFunc(locks(rows), Row.Favored), "", 0, "no difference is sure"
 	if len(all) < 2 || len(each(all, Row.Name)) < len(all) {
 		return "" // the same lock, with several pauses
 	}
@@ -44,11 +44,11 @@ func ranking(rows []Row, with string) string {
 	_, polling := kinds(all)
 	pause := func(a, b Row) int { return cmp.Compare(a.Pause(), b.Pause()) }
 	entry := func(r Row) string {
-		mark := map[bool]string{true: " ‡"}[r.Favored()]
+		text := r.Name() + " " + figure(r.speed())
 		if usual := slices.MinFunc(append(polling, r), pause).Pause(); !r.Woken() && r.Pause() > usual {
-			mark = fmt.Sprintf(" (pauses of ≤ %v, not %v)", r.Pause(), usual)
+			text += fmt.Sprintf(" (pauses of ≤ %v, not %v)", r.Pause(), usual)
 		}
-		return r.Name() + mark + " " + figure(r.speed())
+		return text
 	}
 	for n := 1; n <= len(all); n++ {
 		if n < len(all) && !ahead(all[:n], all[n:]) {
@@ -95,7 +95,8 @@ func favored(rows []Row) string {
 	if i < 0 {
 		return ""
 	}
-	return "‡ " + all[i].Name() + " is at its best here, with all clients in one process; with one in each, it is no faster than reentrant/notify (docs/choosing.md)."
+	return "Not ranked: " + all[i].Name() + " had " + figure(all[i].speed()) + " with all clients in one process, where it mostly hands over without Redis. With" +
+		" one client in each process, it is no faster than reentrant/notify (docs/choosing.md)."
 }
 
 // speed is how fast a row is.
