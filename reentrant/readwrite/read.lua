@@ -50,7 +50,7 @@ if not granted then
     keep(KEYS[5])
   end
   local ends = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')[2] or now - 1
-  local left = writes and redis.call('PTTL', KEYS[1]) or ends - now -- as in acquire.lua
+  local left = writes and redis.call('PTTL', KEYS[1]) or ends - now -- the key may outlast the marks
   if left < 0 then
     left = tonumber(ARGV[2]) -- no lease: ask again after one of one's own
   end

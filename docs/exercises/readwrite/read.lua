@@ -31,7 +31,8 @@ local newest = tonumber(redis.call('GET', KEYS[4]) or 0)
 local waited = ARGV[4] ~= '' and tonumber(ARGV[4]) ~= newest
 local free = not writes and (waited or redis.call('EXISTS', KEYS[3]) == 0)
 if not mine and not (free and ARGV[3] == '1') then
-  local left = redis.call('PTTL', writes and KEYS[1] or KEYS[3])
+  local ends = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')[2] or now - 1
+  local left = writes and redis.call('PTTL', KEYS[1]) or ends - now -- the key may outlast the marks
   if left < 0 then
     left = tonumber(ARGV[2]) -- no lease: ask again after one of one's own
   end
