@@ -319,13 +319,13 @@ func (a *actor) metError(since time.Duration) (met bool) {
 func (a *actor) mustHaveKept(held bool, err error) {
 	s := a.run
 	if held && errors.Is(err, lock.ErrNotHeld) && s.offers(Renewal) && a.seen() &&
-		!s.settings.story.Fixed && !s.shared(a.Name) && !slices.ContainsFunc(
+		!s.settings.story.Fixed && !s.shared(a.Name) && (s.settings.story.Spaced() || !slices.ContainsFunc(
 		s.settings.story.Faults, func(f swarm.Fault) bool {
 			return f.Kind != swarm.Flush && f.Kind != swarm.Full
-		}) {
+		})) {
 		a.Step("judged", func() {
-			a.suspect(FalseLoss, "%s has lost the lock since %.3f s, and nothing was in the way"+
-				" of its renewal", a.owner, a.lostAt().Seconds())
+			a.suspect(FalseLoss, "%s has lost the lock since %.3f s, and at most every other"+
+				" renewal has failed", a.owner, a.lostAt().Seconds())
 		})
 	}
 }

@@ -9,8 +9,8 @@ import (
 // The family of fencing: the tokens of successive grants.
 
 var _ = in(Fencing, "tokens_rise", Scenario{
-	Summary: "The server loses all data between two acquisitions, and the storage still" +
-		" accepts the next holder's write. Also: C, A and B, whose clocks differ by 40 s," +
+	Summary: "The server loses all data between two acquisitions, and the storage must" +
+		" still accept the next holder's write. Also: C, A and B, whose clocks differ by 40 s," +
 		" hold the lock in turn, twice each. Nobody asks for five leases, and then A and C" +
 		" hold it. Each fencing token is greater than the one before. Also: the command" +
 		" that takes the lock for A is on its way while B holds it and releases it.",

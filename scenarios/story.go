@@ -247,9 +247,16 @@ func (s *S) afterwards() {
 	z.Go(func() {
 		z.Sleep(3 * lease)
 		z.Step("judges", func() {
+			owners := map[*lab.Client]int{}
 			for _, a := range s.actors {
 				a.mustNotHaveLost()
 				a.wakes()
+				owners[a.process] += s.settings.nodes
+			}
+			for _, a := range s.actors { // a lock may keep one for each owner
+				if n := a.process.InUse(); n > owners[a.process] && !a.process.Dead() && !s.settings.story.Repeats {
+					z.suspect(LeftBehind, "nobody does anything any more, and %s has %d connections in use", a.Name, n)
+				}
 			}
 			if left := s.lasting(); len(left) > 0 {
 				z.suspect(LeftBehind, "nobody does anything any more, and no expiry will ever"+

@@ -72,6 +72,15 @@ func (c *Client) open(n *Node, addr string) (net.Conn, error) {
 	return nil, ErrConnections
 }
 
+// InUse is how many connections its drivers have that are not idle, with those of subscriptions.
+func (c *Client) InUse() (n int) {
+	for _, rdb := range c.nodes {
+		pool := rdb.PoolStats()
+		n += int(pool.TotalConns - pool.IdleConns + pool.PubSubStats.Active)
+	}
+	return n
+}
+
 // Dial connects the client to a node, for drivers that bring their own pool.
 func (c *Client) Dial(n *Node) (net.Conn, error) { return c.Open(n.port, "") }
 

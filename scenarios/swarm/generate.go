@@ -66,6 +66,9 @@ func New(seed, n uint64, offers Offers) Story {
 	if s.Nodes > 1 && g.chance(0.1) {
 		g.addUp(&s)
 	}
+	if s.Has(LateRequest) { // it finds no lock anymore in what follows
+		return s
+	}
 	if s.Other != "" && g.chance(0.4) { // the loss of one lock is not the other's
 		s.Faults = []Fault{{Kind: Deleted, At: g.moment()}}
 	}
@@ -75,8 +78,14 @@ func New(seed, n uint64, offers Offers) Story {
 	return s
 }
 
-// lasts has each owner work for many leases: a renewal that has ended shows only then.
+// lasts has each owner work for many leases: only then a renewal shows that has ended, or that one error slows for good.
 func (s *Story) lasts(g generator) {
+	if p := s.Processes[0]; !s.Shares() && !s.Nests() && g.chance(0.3) {
+		s.Faults = nil
+		for nth := 2 + g.IntN(2); nth < 20; nth += 2 + g.IntN(2) {
+			s.Faults = append(s.Faults, Fault{Kind: ErrorReply, Process: p.Name, Nth: nth, Reply: pick(g, errorReplies...)})
+		}
+	}
 	for _, p := range s.Processes {
 		for _, o := range p.Owners {
 			if i := slices.IndexFunc(o.Steps, func(s Step) bool { return s.Verb == Unlock }); i >= 0 {

@@ -11,6 +11,15 @@ func (s Story) Has(kinds ...Kind) bool {
 	})
 }
 
+// Spaced says whether nothing goes wrong but errors, each of them between commands that are executed.
+func (s Story) Spaced() bool {
+	return !s.Shares() && !s.Nests() && !slices.ContainsFunc(s.Faults, func(f Fault) bool {
+		return f.Kind != ErrorReply || slices.ContainsFunc(s.Faults, func(next Fault) bool {
+			return next.Process == f.Process && next.Nth == f.Nth+1
+		})
+	})
+}
+
 // Skewed says whether the clocks of processes differ.
 func (s Story) Skewed() bool {
 	return slices.ContainsFunc(s.Processes, func(p Process) bool { return p.Ahead != 0 })
