@@ -6,19 +6,37 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/lockladder/lockladder/lock"
 )
 
-// Findings are what the rows say: which locks are fast, first with the most clients, then what they
-// cost, and how sure all that is.
+// Findings are what the rows say: which locks are fast with the most clients, what they cost, and how sure that is.
 func Findings(all []Row) []string {
 	rows, most := greatest(all)
-	s, found := swept(all), []string{unreliable(all), ranking(rows, most)}
-	for _, value := range slices.Backward(s.values) {
-		if value != most {
-			found = append(found, ranking(slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return s.of(r) != value }), value))
+	found := []string{unreliable(all), ranking(rows, most), favored(rows), cost(rows, most), sure(all), unsound(rows)}
+	return slices.DeleteFunc(found, func(text string) bool { return text == "" })
+}
+
+// growth has how fast each lock is with each number of clients, in the order of the last table.
+func growth(all []Row) string {
+	s := swept(all)
+	last, _ := greatest(all)
+	if len(s.values) < 2 || len(all) != len(s.values)*len(each(last, Row.Name)) { // with several pauses, there are more
+		return ""
+	}
+	text := fmt.Sprintf("  %-20s", "acquisitions/s with")
+	for _, value := range s.values {
+		text += fmt.Sprintf(" %20s", value)
+	}
+	for _, row := range slices.SortedStableFunc(slices.Values(last), rank) {
+		text += fmt.Sprintf("\n  %-20s", row.Name())
+		for _, r := range all {
+			if r.Name() == row.Name() {
+				text += fmt.Sprintf(" %20s", figure(r.speed()))
+			}
 		}
 	}
-	return slices.DeleteFunc(append(found, favored(rows), cost(rows, most), sure(all), unsound(rows)), func(text string) bool { return text == "" })
+	return text
 }
 
 // measure is a figure that locks are compared by.
@@ -264,6 +282,18 @@ func extremes(rows []Row, of func(Row) *float64, sentence string) string {
 		}
 	}
 	return ""
+}
+
+// dangers are what may happen to a lock: what a reader calls it, and the scenarios in which a lock breaks.
+var dangers = [][]string{
+	{"a client crashes", "crash_holding", "crash_after_first_command"}, {"a release comes late", "overrun_release", "slow_get"},
+	{"work outlasts the lease", "overrun_overlap"}, {"a paused holder writes late", "paused_holder"},
+	{"the server fails over", "failover"}, {"an owner locks twice", "nested"},
+}
+
+// Breaks says that a rung breaks in a scenario of the danger.
+func (r Row) Breaks(danger []string) bool {
+	return slices.ContainsFunc(r.Rung().Flaws, func(flaw lock.Flaw) bool { return slices.Contains(danger[1:], flaw.Scenario) })
 }
 
 // choice is some locks, what one gets with them and what one pays, by the medians of all rounds.

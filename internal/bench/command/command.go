@@ -101,9 +101,6 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 	report.Rows, err = o.tables(ctx, stderr)
 	report.Env.Interrupted = errors.Is(err, bench.ErrInterrupted)
 	found := o.job.Findings(o.report)
-	if len(report.Rows) > long {
-		o.print("\n" + o.wrapped(strings.Join(found[:min(1, len(found))], "")))
-	}
 	for rows, tables := report.Rows, o.plan.Tables; len(rows) > 0; tables = tables[1:] {
 		n := min(len(rows), len(o.run.Subjects))
 		o.print("\n" + tables[0].Title + o.plan.Layout.Table(rows[:n]))
@@ -140,9 +137,6 @@ func (o *options) print(text string) {
 	o.out.WriteString(text)
 	o.out.Flush()
 }
-
-// long is how many rows fill the screen, so that the first finding is above them, too.
-const long = 10
 
 // wrapped is a text in lines as wide as the table may be. A table's lines, which are indented, stay.
 func (o *options) wrapped(text string) (all string) {
