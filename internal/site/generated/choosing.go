@@ -147,8 +147,7 @@ func (c Candidate) Fits(job Job) bool {
 	return true
 }
 
-// choices is the decision table: for each job and each store the locks that fit, the
-// fastest first.
+// choices is the decision table: for each job and each store the measured locks that fit.
 func (g *Generator) choices() string {
 	head := []string{"the job"}
 	for _, store := range stores {
@@ -159,29 +158,16 @@ func (g *Generator) choices() string {
 		row := []string{fmt.Sprintf("%d. %s", i+1, job.Name)}
 		for _, store := range stores {
 			var names []string
-			for _, c := range g.fastest(func(c Candidate) bool {
-				return c.Store == store.name && c.Fits(job)
-			}) {
-				names = append(names, c.Name)
+			for _, c := range g.Candidates {
+				if c.Cost != nil && c.Store == store.name && c.Fits(job) {
+					names = append(names, c.Name)
+				}
 			}
 			row = append(row, cmp.Or(strings.Join(names, ", "), "none"))
 		}
 		rows = append(rows, row)
 	}
 	return Table(len(head), head, rows)
-}
-
-// fastest are the measured ones that are shown, the fastest first.
-func (g *Generator) fastest(shown func(Candidate) bool) (all []Candidate) {
-	for _, c := range g.Candidates {
-		if c.Cost != nil && shown(c) {
-			all = append(all, c)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b Candidate) int {
-		return cmp.Compare(*b.Cost.Ratio(), *a.Cost.Ratio())
-	})
-	return all
 }
 
 // costs is what each lock cost in the measured run, the fastest first, without those that
