@@ -305,8 +305,8 @@ func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 		"Solved: exercise fenced holds all its scenarios.")
 
 	b.visits(b.site + "/docs/exercises/gold/README.md")
-	b.visits(shows[string](b.stage, `document.querySelector('main a[href*="exercise=1"]').href`))
-	b.settles()
+	b.visits(shows[string](b.stage, `document.querySelector('main a[href*="exercise=gold"]').href`))
+	assert.Contains(t, b.settles().Outcome, "until it stands on gold. The exercise, with hints")
 	assert.NotContains(t, b.presses("Run this scenario").Outcome, "Fixed by", "the learner fixes it")
 }
 

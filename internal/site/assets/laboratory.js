@@ -963,6 +963,7 @@
   // grade adds where the learner's lock stands, and what to fix next.
   Laboratory.prototype.grade = function (all) {
     var lab = this, counted = this.outcome.textContent;
+    var steps = this.catalogue.rungs.filter(function (r) { return r.arc === 'Safety'; }).map(function (r) { return r.name; });
     return this.ask({ grade: all }).then(function (a) {
       lab.outcome.replaceChildren.apply(lab.outcome, a.grade.says.slice(0, 3).map(function (says, i) {
         var steps = /^([^:]*: )(.*)\.$/.exec(says);
@@ -973,6 +974,9 @@
             return html('li', {}, v ? [button(name, function () { lab.open(v, true); }), step.slice(name.length)] : [step]);
           }))]);
       }).concat(html('small', {}, [counted])));
+      if (lab.solving && steps.indexOf(a.grade.rung) >= steps.findIndex(function (name) { return name.split('/').pop() === lab.solving; })) {
+        lab.outcome.prepend(html('b', {}, ['The exercise is solved. ']));
+      }
     });
   };
   // worlds plays a hundred random worlds, some at a time, until something breaks that isn't
@@ -1162,7 +1166,7 @@
     if (this.asksAgain()) { hash.set('again', '1'); }
     if (this.other.value) { hash.set('beside', this.other.value); }
     if (this.world >= 0) { hash.set('worlds', this.world); }
-    if (this.solving && this.isOwn()) { hash.set('exercise', '1'); }
+    if (this.solving && this.isOwn()) { hash.set('exercise', this.solving); }
     this.mark();
     this.written = hash.toString();
     history.replaceState(null, '', '#' + hash);
@@ -1183,7 +1187,7 @@
     NUMBERS.forEach(function (n) { lab.numbers[n.key].value = hash.get(n.key) || n.written; });
     this.skewed.value = hash.get('skewed') || 'A';
     this.again = hash.has('again');
-    this.solving = hash.has('exercise');
+    this.solving = /^\w*$/.test(hash.get('exercise')) ? hash.get('exercise') : '';
     this.world = hash.has('worlds') ? Math.floor(hash.get('worlds')) || 0 : -1;
     this.faults = (hash.get('faults') || '').split(',').filter(Boolean).map(function (text) {
       var f = text.split('.'), fault = { client: f[0], nth: Number(f[1]) || 0, kind: f[2] || '' };
@@ -1198,7 +1202,10 @@
       this.tell();
       this.mark();
       this.fresh(true);
-      this.report('This lock came with the link. Look at it, and run ' + (this.world < 0 ? 'it.' : 'a hundred random worlds: the link leads to one of them.'));
+      this.report(this.solving ? 'Change this lock, and run all scenarios, until it stands on ' + this.solving + '. ' :
+        'This lock came with the link. Look at it, and run ' + (this.world < 0 ? 'it.' : 'a hundred random worlds: the link leads to one of them.'));
+      var task = this.solving && document.querySelector('main a[href*="exercises/"]');
+      if (task) { this.outcome.append(html('a', { href: task.href.replace('exercises/', '$&' + this.solving + '/') }, ['The exercise, with hints'])); }
       this.element.dataset.state = 'ready';
       return;
     }
