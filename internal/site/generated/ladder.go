@@ -38,7 +38,7 @@ func (g *Generator) place(name string) (string, error) {
 		fmt.Fprintf(&b, "*%s.*", rung.Arc)
 	}
 	if rung.Parent != "" {
-		fmt.Fprintf(&b, " Read it beside [%s](%s).", rung.Parent, pageOf(rung.Parent))
+		fmt.Fprintf(&b, " It builds on [%s](%s).", rung.Parent, pageOf(rung.Parent))
 	}
 	fmt.Fprintf(&b, "\nThe code: [%s](../%s/lock.go).\n\n", name, name)
 	i := slices.IndexFunc(arc, func(r ladder.Rung) bool { return r.Name == name })
