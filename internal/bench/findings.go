@@ -13,7 +13,7 @@ import (
 // Findings are what the rows say: which locks are fast with the most clients, what they cost, and how sure that is.
 func Findings(all []Row) []string {
 	rows, most := greatest(all)
-	found := []string{unreliable(all), ranking(rows, most), favored(rows), cost(rows, most), sure(all), unsound(rows)}
+	found := []string{unreliable(all), cmp.Or(headline(rows, most), ranking(rows, most)), favored(rows), cost(rows, most), sure(all), unsound(rows)}
 	return slices.DeleteFunc(found, func(text string) bool { return text == "" })
 }
 
@@ -48,23 +48,44 @@ type measure struct {
 var byRate = measure{rate, "acquisitions a second"}
 var byCommands = measure{func(r Row) *float64 { return r.Number("commands_per_section") }, "commands for each acquisition and release"}
 
-// shownFirst is how many locks a ranking names of those that are as fast.
-const shownFirst = 3
+// headline compares the locks that wake their waiters with those that poll.
+func headline(rows []Row, with string) string {
+	woken, polling := kinds(rows)
+	if len(woken) == 0 || len(polling) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("With %s, locks that wake their waiters (%s) had %s acquisitions a second, and locks that poll %s", with,
+		strings.Join(each(woken, Row.Name), ", "), middle(woken, rate, Brief), middle(polling, rate, Brief))
+	if !ahead(woken, polling) {
+		return text + ": no sure difference."
+	}
+	return text + ": at least " + bound(byRate.middle(extreme(woken, -1, byRate.middle))/byRate.middle(extreme(polling, 1, byRate.middle))) + " times as many."
+}
 
-// ranking has the locks, the fastest first; a > stands between those that are surely faster and the
-// others. What favored says isn't ranked.
+// apart says, with each of some numbers of clients, what locks have that poll, and those that wake their waiters.
+func apart(all []Row, of func(Row) *float64, unit string, s varied, values ...string) string {
+	var poll, wake []string
+	for _, value := range values {
+		woken, polling := kinds(slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return s.of(r) != value }))
+		if len(woken) == 0 || len(polling) == 0 {
+			return ""
+		}
+		poll, wake = append(poll, middle(polling, of, Brief)+" with "+value), append(wake, middle(woken, of, Brief))
+	}
+	return "Locks that poll: " + strings.Join(poll, ", ") + unit + ". Locks that wake their waiters: " + strings.Join(wake, ", ") + "."
+}
+
+// ranking has the locks but the favored, the fastest first; a > stands before those that are surely slower.
 func ranking(rows []Row, with string) string {
 	all, text, from, sign := slices.DeleteFunc(locks(rows), Row.Favored), "", 0, "no difference is sure"
 	if len(all) < 2 || len(each(all, Row.Name)) < len(all) {
 		return "" // the same lock, with several pauses
 	}
 	slices.SortStableFunc(all, func(a, b Row) int { return slower(b, a) })
-	_, polling := kinds(all)
-	pause := func(a, b Row) int { return cmp.Compare(a.Pause(), b.Pause()) }
 	entry := func(r Row) string {
 		text := r.Name() + " " + figure(r.speed())
-		if usual := slices.MinFunc(append(polling, r), pause).Pause(); !r.Woken() && r.Pause() > usual {
-			text += fmt.Sprintf(" (pauses of ≤ %v, not %v)", r.Pause(), usual)
+		if r.Count("nodes") > 1 && pausesOtherwise(r) {
+			text += fmt.Sprintf(" (pauses of ≤ %v)", r.Pause())
 		}
 		return text
 	}
@@ -73,17 +94,13 @@ func ranking(rows []Row, with string) string {
 			continue
 		}
 		some, rest := all[from:n], ""
-		if more := len(some) - shownFirst; more > 1 {
-			some, rest = some[:shownFirst], fmt.Sprintf(" and %d others down to %s", more, figure(some[len(some)-1].speed()))
-		}
-		tier := strings.Join(each(some, entry), ", ") + rest
-		if rest != "" && from > 0 && !slices.ContainsFunc(all[from:n], Row.Woken) { // they hardly differ
-			tier = fmt.Sprintf("%d locks that poll, %s down to %s", n-from, figure(all[from].speed()), figure(all[n-1].speed()))
+		if more := len(some) - 3; more > 1 {
+			some, rest = some[:3], fmt.Sprintf(" and %d others down to %s", more, figure(some[len(some)-1].speed()))
 		}
 		if n < len(all) {
 			sign = ">: faster in three of four rounds"
 		}
-		text, from = text+" > "+tier, n
+		text, from = text+" > "+strings.Join(each(some, entry), ", ")+rest, n
 	}
 	return "Fastest with " + with + ": " + text[3:] + " acquisitions a second (" + sign + ")."
 }
@@ -113,7 +130,7 @@ func favored(rows []Row) string {
 	if i < 0 {
 		return ""
 	}
-	return "Not ranked: " + all[i].Name() + " had " + figure(all[i].speed()) + " with all clients in one process, where it mostly hands over without Redis. With" +
+	return "Left out: " + all[i].Name() + " had " + figure(all[i].speed()) + " with all clients in one process, where it mostly hands over without Redis. With" +
 		" one client in each process, it is no faster than reentrant/notify (docs/choosing.md)."
 }
 
@@ -163,9 +180,7 @@ func (r Row) median(of func(Row) *float64) float64 {
 	return all[(len(all)-1)/2]
 }
 
-func (m measure) least(r Row) float64  { x, _ := over(m.of)(r); return x }
 func (m measure) middle(r Row) float64 { return r.median(m.of) }
-func (m measure) most(r Row) float64   { _, x := over(m.of)(r); return x }
 
 // extreme is the row with the most of something, or with the least where the sign is negative.
 func extreme(rows []Row, sign float64, of func(Row) float64) Row {
@@ -175,9 +190,9 @@ func extreme(rows []Row, sign float64, of func(Row) float64) Row {
 // figure is a number as the charts have it, so that a reader finds it there.
 func figure(x float64) string { return Decimal(&x, Brief) }
 
-// kinds are the locks whose waiters are woken, but for one that is favored, and those that poll.
+// kinds are the locks whose waiters are woken, and those that poll, but for those that are favored or on several nodes.
 func kinds(rows []Row) (woken, polling []Row) {
-	all := slices.DeleteFunc(locks(rows), Row.Favored)
+	all := slices.DeleteFunc(locks(rows), func(r Row) bool { return r.Favored() || r.Count("nodes") > 1 })
 	return slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return !r.Woken() }), slices.DeleteFunc(all, Row.Woken)
 }
 
@@ -200,7 +215,7 @@ func cost(rows []Row, with string) string {
 		return ""
 	}
 	without := map[bool]string{true: ", without reentrant/cohort"}[slices.ContainsFunc(locks(rows), Row.Favored)]
-	return "An acquisition costs, with " + with + ": " + strings.Join(all, ", ") + " (the median of these locks" + without + ")."
+	return "An acquisition costs, with " + with + ": " + strings.Join(all, ", ") + " (the median of the locks on one server" + without + ")."
 }
 
 // unsound names the rows that lost updates, and those where turns failed.
@@ -223,7 +238,7 @@ func sure(all []Row) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	text := "A difference without a > may be chance."
+	text := "What is called faster here was so in three of four rounds, and other differences may be chance."
 	wide := func(r Row) float64 { least, most := over(rate)(r); return most / least }
 	if widest := extreme(rows, 1, wide); wide(widest) > 1 {
 		text += fmt.Sprintf(" The widest range of rounds is %s's with %s, %s.", widest.Name(), swept(all).of(widest), span(over(rate)(widest)))
@@ -268,20 +283,6 @@ const fewest = 3
 func bound(v float64) string {
 	digit := math.Pow(10, math.Floor(math.Log10(v))-1)
 	return fmt.Sprintf("%.*f", max(0, int(0.5-math.Log10(digit))), math.Floor(v/digit+1e-4)*digit)
-}
-
-// extremes names the locks with the most and the least of something, whichever of their rounds count.
-func extremes(rows []Row, of func(Row) *float64, sentence string) string {
-	rows = slices.DeleteFunc(locks(rows), func(r Row) bool { return of(r) == nil })
-	if m := (measure{of, ""}); len(rows) > 1 {
-		low := extreme(rows, -1, func(r Row) float64 { return m.most(r) * r.doubt() })
-		high := extreme(rows, 1, func(r Row) float64 { return m.least(r) / r.doubt() })
-		if m.least(high)/m.most(low) > high.doubt()*low.doubt() {
-			rounds := map[bool]string{true: "In every round, ", false: "By the medians, "}[len(high.all(of)) > 0] // of an older file
-			return fmt.Sprintf(rounds+sentence, high.Name(), figure(m.least(high)), low.Name(), figure(m.most(low)))
-		}
-	}
-	return ""
 }
 
 // dangers are what may happen to a lock: what a reader calls it, and the scenarios in which a lock breaks.

@@ -136,10 +136,9 @@ func against(rows []Row, m measure) picture {
 	if last == s.values[0] {
 		return picture{} // nothing grows
 	}
-	greatest, most := greatest(rows)
 	p := picture{title: strings.ToUpper(m.unit[:1]) + m.unit[1:] + ", with " + strings.Join(s.values, ", "), axis: m.unit,
 		legend: s.values, number: last, heads: append(slices.Clone(s.values), "range, "+last),
-		found: extremes(greatest, m.of, "%s had at least %s "+m.unit+", and %s at most %s, with "+most+".")}
+		found: apart(rows, m.of, "", s, s.values[0], last)}
 	for _, name := range each(rows, Row.Name) {
 		line := dotsRow{dots: make([]dot, len(s.values))}
 		for _, row := range rows {
@@ -158,7 +157,7 @@ func waitDots(all []Row) picture {
 	p := picture{title: "How long clients waited for the lock, with " + most, axis: "wait, ms",
 		legend: []string{"half waited no longer", "longest wait"},
 		number: "longest, ms", heads: []string{"half, ms", "longest, ms", "range"},
-		found: extremes(rows, longest, "the longest wait with %s was at least %s ms, and with %s at most %s ms.")}
+		found: apart(all, longest, ", the longest wait in ms", swept(all), most)}
 	half := func(r Row) *float64 { return r.Number("wait_ms.p50") }
 	for _, row := range rows {
 		if row.Kind() != Baseline { // one client alone waits for nobody

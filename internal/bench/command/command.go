@@ -109,7 +109,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 	if err != nil && !report.Env.Interrupted {
 		return errors.Join(err, o.out.Flush())
 	}
-	o.print("\n" + o.wrapped(strings.TrimSpace(o.plan.Layout.Legend()+"More figures: -html report.html, -json report.json.\n"+
+	o.print("\n" + o.wrapped(strings.TrimSpace(o.plan.Layout.Legend()+"More figures: -html report.html, -json report.json. What breaks each lock: docs/matrix.md.\n"+
 		o.notMeasured()+"\n"+strings.Join(found, "\n\n"))))
 	if failed := o.out.Flush(); failed != nil {
 		err = errors.Join(err, failed)
