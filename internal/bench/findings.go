@@ -54,12 +54,20 @@ func headline(rows []Row, with string) string {
 	if len(woken) == 0 || len(polling) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("With %s, locks that wake their waiters (%s) had %s acquisitions a second, and locks that poll %s", with,
+	slices.SortStableFunc(woken, func(a, b Row) int { return slower(b, a) })
+	text := fmt.Sprintf("With %s, locks that wake their waiters (%s) had %s acquisitions a second, and locks that poll one server %s", with,
 		strings.Join(each(woken, Row.Name), ", "), middle(woken, rate, Brief), middle(polling, rate, Brief))
 	if !ahead(woken, polling) {
 		return text + ": no sure difference."
 	}
-	return text + ": at least " + bound(byRate.middle(extreme(woken, -1, byRate.middle))/byRate.middle(extreme(polling, 1, byRate.middle))) + " times as many."
+	text += ": at least " + bound(woken[len(woken)-1].speed()/extreme(polling, 1, Row.speed).speed()) + " times as many."
+	if i := slices.IndexFunc(woken, func(r Row) bool { return r.median(inTurn) >= 0.95 }); i >= 0 && len(woken) > 1 {
+		text += " In order of arrival: " + woken[i].Name() + "."
+	}
+	if safest := extreme(woken, 1, func(r Row) float64 { return float64(r.Holds()) }); safest.Rung().Name != "" {
+		text += fmt.Sprintf(" Of %d situations that break locks, %s holds in most, %d.", len(dangers), safest.Name(), safest.Holds())
+	}
+	return text
 }
 
 // apart says, with each of some numbers of clients, what locks have that poll, and those that wake their waiters.
@@ -70,9 +78,9 @@ func apart(all []Row, of func(Row) *float64, unit string, s varied, values ...st
 		if len(woken) == 0 || len(polling) == 0 {
 			return ""
 		}
-		poll, wake = append(poll, middle(polling, of, Brief)+" with "+value), append(wake, middle(woken, of, Brief))
+		poll, wake = append(poll, middle(polling, of, Brief)+" with "+value), append(wake, middle(woken, of, Brief)+" with "+value)
 	}
-	return "Locks that poll: " + strings.Join(poll, ", ") + unit + ". Locks that wake their waiters: " + strings.Join(wake, ", ") + "."
+	return "Locks that poll one server: " + strings.Join(poll, ", ") + unit + ". Locks that wake their waiters: " + strings.Join(wake, ", ") + "."
 }
 
 // ranking has the locks but the favored, the fastest first; a > stands before those that are surely slower.
@@ -82,13 +90,7 @@ func ranking(rows []Row, with string) string {
 		return "" // the same lock, with several pauses
 	}
 	slices.SortStableFunc(all, func(a, b Row) int { return slower(b, a) })
-	entry := func(r Row) string {
-		text := r.Name() + " " + figure(r.speed())
-		if r.Count("nodes") > 1 && pausesOtherwise(r) {
-			text += fmt.Sprintf(" (pauses of ≤ %v)", r.Pause())
-		}
-		return text
-	}
+	entry := func(r Row) string { return r.Name() + " " + figure(r.speed()) }
 	for n := 1; n <= len(all); n++ {
 		if n < len(all) && !ahead(all[:n], all[n:]) {
 			continue
@@ -134,10 +136,8 @@ func favored(rows []Row) string {
 		" one client in each process, it is no faster than reentrant/notify (docs/choosing.md)."
 }
 
-// speed is how fast a row is.
 func (r Row) speed() float64 { return r.median(rate) }
-
-func slower(a, b Row) int { return cmp.Compare(a.speed(), b.speed()) }
+func slower(a, b Row) int    { return cmp.Compare(a.speed(), b.speed()) }
 
 // Favored says that a lock is fast because its clients are all in one process.
 func (r Row) Favored() bool { return r.Name() == "reentrant/cohort" }
@@ -215,7 +215,7 @@ func cost(rows []Row, with string) string {
 		return ""
 	}
 	without := map[bool]string{true: ", without reentrant/cohort"}[slices.ContainsFunc(locks(rows), Row.Favored)]
-	return "An acquisition costs, with " + with + ": " + strings.Join(all, ", ") + " (the median of the locks on one server" + without + ")."
+	return "An acquisition, with its work and release, costs with " + with + ": " + strings.Join(all, ", ") + " (the median of the locks on one server" + without + ")."
 }
 
 // unsound names the rows that lost updates, and those where turns failed.
@@ -247,7 +247,7 @@ func sure(all []Row) string {
 		text += fmt.Sprintf(" Rows with fewer than %d rounds count as half to twice as fast: -rounds 5 measures more.", fewest)
 	}
 	if least, most := serials(rows); most > changed*least && most <= busy*least {
-		text += " One client alone had " + span(least, most) + " a second in nearly all rounds, because the computer's speed changed: leave it idle to see smaller differences."
+		text += " One client alone had " + span(least, most) + " a second, because the computer's speed changed: rely on large differences only, or leave it idle."
 	}
 	return text
 }
@@ -297,12 +297,14 @@ func (r Row) Breaks(danger []string) bool {
 	return slices.ContainsFunc(r.Rung().Flaws, func(flaw lock.Flaw) bool { return slices.Contains(danger[1:], flaw.Scenario) })
 }
 
+// Holds is in how many of the dangers the lock holds.
+func (r Row) Holds() int { return len(slices.DeleteFunc(slices.Clone(dangers), r.Breaks)) }
+
 // choice is some locks, what one gets with them and what one pays, by the medians of all rounds.
 type choice struct {
 	Rows                            []Row
 	Group, Speed, Order, Cost, Work string
-	Best, Times                     string // what is ahead of it in speed, "" for none that is surely
-	Ordered                         bool   // nearly
+	Ordered                         bool // nearly
 }
 
 // choices are those between locks that did what a lock should: of those that poll one server, and do
@@ -318,15 +320,11 @@ func choices(rows []Row) (all []choice) {
 		}
 		all[len(all)-1].Rows = append(all[len(all)-1].Rows, row)
 	}
-	rivals := slices.DeleteFunc(slices.Clone(rows), Row.Favored)
 	for i := range all {
 		c, m := &all[i], byRate
 		c.Speed, c.Cost = middle(c.Rows, m.of, Brief), middle(c.Rows, byCommands.of, Brief)
 		c.Order, c.Work = middle(c.Rows, inTurn, percent), middle(c.Rows, Row.Work, Brief)
 		c.Ordered = !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.median(inTurn) < 0.95 })
-		if best := extreme(slices.Concat(rivals, c.Rows), 1, m.middle); ahead([]Row{best}, c.Rows) {
-			c.Best, c.Times = best.Name(), bound(m.middle(best)/m.middle(extreme(c.Rows, 1, m.middle)))
-		}
 	}
 	return all
 }
