@@ -122,6 +122,9 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 	s := a.run
 	a.Step("judged", func() {
 		a.asking, a.failed = false, a.failed || err != nil
+		if !granted && s.Now()-asked.at >= cmp.Or(step.Within, swarm.Patience) {
+			s.gaveUp = append(s.gaveUp, givenUp{a.process.Name, s.Now(), len(s.Timeline())})
+		}
 		a.unsure = err != nil || a.unsure && !granted
 		if granted && (a.depth == 1 || !s.nests()) {
 			a.fence = a.token()
@@ -129,7 +132,7 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 		if step.Ended {
 			return // any answer is right
 		}
-		if free := s.longestFree(asked.at); s.settings.nodes == 1 && free > s.mostFree() && a.alone() {
+		if free := s.longestFree(asked.at); s.settings.nodes == 1 && free > s.mostFree(asked.at) && a.alone() {
 			a.suspect(LateWakeUp, "%s has waited while the lock was free for %.3f s", a.owner,
 				free.Seconds())
 		}
@@ -182,7 +185,7 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 				outcomeOf(granted, err), a.owner)
 		case (step.Verb == swarm.TryLock && asked.free && s.free() && !s.somebodyAsks() ||
 			step.Verb == swarm.TryRLock && asked.open && s.open() && a.writes.depth == 0) &&
-			!asked.inside && a.alone() && !s.settings.story.Abandons() &&
+			!asked.inside && a.alone() && !s.leavesPlaces(asked.at) &&
 			(err == nil || s.healthy() && step.Within == 0):
 			a.suspect(Unavailable, "%s returns %s to %s, and nobody else is in its way",
 				step.Verb, outcomeOf(granted, err), a.owner)

@@ -86,15 +86,32 @@ func (s *S) longestFree(since time.Duration) (longest time.Duration) {
 // mostFree is how long a lock may be free that somebody waits for. What a waiter has not
 // heard of it must find when the lease has ended that it knows of. Where leases are short,
 // its pauses needn't be.
-func (s *S) mostFree() time.Duration {
+func (s *S) mostFree(asked time.Duration) time.Duration {
 	pauses := s.Log().Unscaled(2 * second)
 	switch {
 	case s.disturbed() || s.hidesReaders() || s.settings.leaseEnd != nil && s.settings.story.Skewed():
 		return math.MaxInt64
-	case len(s.settings.story.Faults) > 0 || s.settings.story.Abandons():
+	case len(s.settings.story.Faults) > 0 || s.leavesPlaces(asked):
 		return max(lease+lease/10, pauses)
 	}
 	return max(lease/5, pauses)
+}
+
+// givenUp is the end of a call's context.
+type givenUp struct {
+	process string
+	at      time.Duration
+	entries int // of the timeline until then
+}
+
+// leavesPlaces says whether, within two leases before a moment, a request came to a node after
+// its caller had given up: it may keep a place in a queue for nobody.
+func (s *S) leavesPlaces(moment time.Duration) bool {
+	return slices.ContainsFunc(s.gaveUp, func(g givenUp) bool {
+		return slices.ContainsFunc(s.Timeline()[g.entries:], func(e *lab.Entry) bool {
+			return e.Client == g.process && e.Command != "" && e.Sent <= g.at && e.At > moment-2*lease
+		})
+	})
 }
 
 // until is when the last of the leases ends.

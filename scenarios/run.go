@@ -77,6 +77,7 @@ type inWorld struct {
 	others []string     // the names of other locks
 
 	resting map[string]time.Duration // by process, see rests
+	gaveUp  []givenUp
 }
 
 // later is a world to come, and the settings when it was asked for.

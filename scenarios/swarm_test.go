@@ -104,6 +104,22 @@ func TestARandomWorldIsToldAsShortlyAsItCanBe(t *testing.T) {
 	generated.Compare(t, "swarm.md", "story", "```\n"+said[0]+"\n```\n")
 }
 
+// No scenario shows these mistakes; the worlds of everybody's run do.
+func TestWorldsShowWhatNoScenarioDoes(t *testing.T) {
+	options := []scenarios.Option{scenarios.WithoutFeatures(scenarios.Reentry)}
+	known := broken(t, wrong.Mistakes{}.Build, nil, options)
+	others := slices.DeleteFunc(slices.Clone(known), func(f lock.Flaw) bool { return f.Scenario == "held_token" }) // a loss may follow from it
+	for says, m := range map[string]wrong.Mistakes{"connections in use": {Listens: true}, "every other renewal": {Slows: true}} {
+		shown := false
+		scenarios.EachWorld(t, m.Build, 200, func(w scenarios.World) bool {
+			shown = strings.Contains(w.News(others), says)
+			return shown
+		}, options...)
+		assert.True(t, shown, says)
+		assert.Subset(t, known, broken(t, m.Build, nil, options), says)
+	}
+}
+
 // power counts the wrong locks that random worlds catch.
 type power struct {
 	mu      sync.Mutex

@@ -55,19 +55,29 @@ func headline(rows []Row, with string) string {
 		return ""
 	}
 	slices.SortStableFunc(woken, func(a, b Row) int { return slower(b, a) })
-	text := fmt.Sprintf("With %s, locks that wake their waiters (%s) had %s acquisitions a second, and locks that poll one server %s", with,
+	text := fmt.Sprintf("With %s, locks that wake their waiters (%s) had %s acquisitions a second, and locks that poll one server %s: ", with,
 		strings.Join(each(woken, Row.Name), ", "), middle(woken, rate, Brief), middle(polling, rate, Brief))
-	if !ahead(woken, polling) {
-		return text + ": no sure difference."
+	least, _ := extreme(woken, -1, func(r Row) float64 { least, _ := r.inner(); return least }).inner()
+	_, most := extreme(polling, 1, func(r Row) float64 { _, most := r.inner(); return most }).inner()
+	if least <= most {
+		return text + "no difference is sure."
 	}
-	text += ": at least " + bound(woken[len(woken)-1].speed()/extreme(polling, 1, Row.speed).speed()) + " times as many."
+	text += "in three of four rounds, at least " + bound(least/most) + " times as many."
 	if i := slices.IndexFunc(woken, func(r Row) bool { return r.median(inTurn) >= 0.95 }); i >= 0 && len(woken) > 1 {
-		text += " In order of arrival: " + woken[i].Name() + "."
-	}
-	if safest := extreme(woken, 1, func(r Row) float64 { return float64(r.Holds()) }); safest.Rung().Name != "" {
-		text += fmt.Sprintf(" Of %d situations that break locks, %s holds in most, %d.", len(dangers), safest.Name(), safest.Holds())
+		text += " The fastest that served clients in order of arrival was " + woken[i].Name() + "."
 	}
 	return text
+}
+
+// safest says which locks hold in most of the situations.
+func safest(rows []Row) string {
+	rows = slices.DeleteFunc(locks(rows), func(r Row) bool { return r.Rung().Name == "" })
+	if len(rows) < 2 {
+		return ""
+	}
+	most := extreme(rows, 1, func(r Row) float64 { return float64(r.Holds()) }).Holds()
+	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.Holds() < most })
+	return fmt.Sprintf("In %d of these %d situations: %s. In more: none.", most, len(situations), strings.Join(each(rows, Row.Name), ", "))
 }
 
 // apart says, with each of some numbers of clients, what locks have that poll, and those that wake their waiters.
@@ -83,28 +93,17 @@ func apart(all []Row, of func(Row) *float64, unit string, s varied, values ...st
 	return "Locks that poll one server: " + strings.Join(poll, ", ") + unit + ". Locks that wake their waiters: " + strings.Join(wake, ", ") + "."
 }
 
-// ranking has the locks but the favored, the fastest first; a > stands before those that are surely slower.
+// ranking has the locks but the favored, the fastest first.
 func ranking(rows []Row, with string) string {
-	all, text, from, sign := slices.DeleteFunc(locks(rows), Row.Favored), "", 0, "no difference is sure"
+	all, sure := slices.DeleteFunc(locks(rows), Row.Favored), "no difference is sure"
 	if len(all) < 2 || len(each(all, Row.Name)) < len(all) {
 		return "" // the same lock, with several pauses
 	}
 	slices.SortStableFunc(all, func(a, b Row) int { return slower(b, a) })
-	entry := func(r Row) string { return r.Name() + " " + figure(r.speed()) }
-	for n := 1; n <= len(all); n++ {
-		if n < len(all) && !ahead(all[:n], all[n:]) {
-			continue
-		}
-		some, rest := all[from:n], ""
-		if more := len(some) - 3; more > 1 {
-			some, rest = some[:3], fmt.Sprintf(" and %d others down to %s", more, figure(some[len(some)-1].speed()))
-		}
-		if n < len(all) {
-			sign = ">: faster in three of four rounds"
-		}
-		text, from = text+" > "+strings.Join(each(some, entry), ", ")+rest, n
+	if ahead(all[:1], all[1:]) {
+		sure = "in three of four rounds, " + all[0].Name() + " was faster than all others"
 	}
-	return "Fastest with " + with + ": " + text[3:] + " acquisitions a second (" + sign + ")."
+	return "Acquisitions a second with " + with + ": " + strings.Join(each(all, func(r Row) string { return r.Name() + " " + figure(r.speed()) }), ", ") + "; " + sure + "."
 }
 
 // ahead says that three quarters of each fast row's rounds were faster than three quarters of each slow one's.
@@ -238,7 +237,7 @@ func sure(all []Row) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	text := "What is called faster here was so in three of four rounds, and other differences may be chance."
+	text := "Other differences may be chance."
 	wide := func(r Row) float64 { least, most := over(rate)(r); return most / least }
 	if widest := extreme(rows, 1, wide); wide(widest) > 1 {
 		text += fmt.Sprintf(" The widest range of rounds is %s's with %s, %s.", widest.Name(), swept(all).of(widest), span(over(rate)(widest)))
@@ -285,20 +284,20 @@ func bound(v float64) string {
 	return fmt.Sprintf("%.*f", max(0, int(0.5-math.Log10(digit))), math.Floor(v/digit+1e-4)*digit)
 }
 
-// dangers are what may happen to a lock: what a reader calls it, and the scenarios in which a lock breaks.
-var dangers = [][]string{
+// situations are what may happen to a lock: what a reader calls it, and the scenarios that show whether it holds.
+var situations = [][]string{
 	{"a client crashes", "crash_holding", "crash_after_first_command"}, {"a release comes late", "overrun_release", "slow_get"},
 	{"work outlasts the lease", "overrun_overlap"}, {"a paused holder writes late", "paused_holder"},
 	{"the server fails over", "failover"}, {"an owner locks twice", "nested"},
 }
 
-// Breaks says that a rung breaks in a scenario of the danger.
-func (r Row) Breaks(danger []string) bool {
-	return slices.ContainsFunc(r.Rung().Flaws, func(flaw lock.Flaw) bool { return slices.Contains(danger[1:], flaw.Scenario) })
+// Breaks says that a rung breaks in a scenario of the situation.
+func (r Row) Breaks(situation []string) bool {
+	return slices.ContainsFunc(r.Rung().Flaws, func(flaw lock.Flaw) bool { return slices.Contains(situation[1:], flaw.Scenario) })
 }
 
-// Holds is in how many of the dangers the lock holds.
-func (r Row) Holds() int { return len(slices.DeleteFunc(slices.Clone(dangers), r.Breaks)) }
+// Holds is in how many of the situations the lock holds.
+func (r Row) Holds() int { return len(slices.DeleteFunc(slices.Clone(situations), r.Breaks)) }
 
 // choice is some locks, what one gets with them and what one pays, by the medians of all rounds.
 type choice struct {

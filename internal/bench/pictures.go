@@ -414,7 +414,7 @@ func (env Env) line() string {
 //go:embed page.html
 var pageSource string
 
-var page = html.Must(html.New("page").Funcs(html.FuncMap{"pausesOtherwise": pausesOtherwise, "dangers": func() [][]string { return dangers }, "columns": Layout.columns,
+var page = html.Must(html.New("page").Funcs(html.FuncMap{"pausesOtherwise": pausesOtherwise, "situations": func() [][]string { return situations }, "columns": Layout.columns,
 	"links": func(text string) html.HTML {
 		return html.HTML(strings.ReplaceAll(html.HTMLEscapeString(text), "docs/choosing.md", `<a href="https://github.com/lockladder/lockladder/blob/main/docs/choosing.md">which lock</a>`))
 	}}).Parse(pageSource))
@@ -443,7 +443,7 @@ func WritePage(r Report, w io.Writer) error {
 		"Subjects": named, "Last": append([]Row{{}}, r.Rows...)[len(r.Rows)], "Least": slices.Min(rounds), "Most": slices.Max(rounds),
 		"With": s.values, "Findings": Findings(r.Rows), "Clients": clients,
 		"Pauses":   each(slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return row.Kind() == Baseline || row.Woken() || row.Count("nodes") > 1 }), func(r Row) string { return r.Pause().String() }),
-		"Measured": Plural(len(r.Rows), "row"), "Locks": slices.SortedStableFunc(slices.Values(last), rank), "Choices": choices(last), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
+		"Measured": Plural(len(r.Rows), "row"), "Locks": slices.SortedStableFunc(slices.Values(last), rank), "Choices": choices(last), "Safest": safest(last), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
 		"Counts": each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) }), "Tables": tables, "Layout": Layout{Jain: slices.ContainsFunc(r.Rows, func(row Row) bool { return *cmp.Or(row.Number("jain"), new(1.0)) < 1 })},
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {

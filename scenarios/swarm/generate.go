@@ -80,9 +80,10 @@ func New(seed, n uint64, offers Offers) Story {
 
 // lasts has each owner work for many leases: only then a renewal shows that has ended, or that one error slows for good.
 func (s *Story) lasts(g generator) {
-	if p := s.Processes[0]; !s.Shares() && !s.Nests() && g.chance(0.3) {
-		s.Faults = nil
-		for nth := 2 + g.IntN(2); nth < 20; nth += 2 + g.IntN(2) {
+	if p := &s.Processes[0]; g.chance(0.3) { // nobody else is there to send commands
+		p.Owners = []Owner{{Name: p.Name, Steps: []Step{{Verb: Lock}, {Verb: Unlock}}}}
+		s.Processes, s.Faults, s.Other = s.Processes[:1], nil, ""
+		for nth := 3 + g.IntN(2); nth < 20; nth += 3 + g.IntN(2) { // an unknown script takes two commands
 			s.Faults = append(s.Faults, Fault{Kind: ErrorReply, Process: p.Name, Nth: nth, Reply: pick(g, errorReplies...)})
 		}
 	}

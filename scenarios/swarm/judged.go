@@ -11,11 +11,11 @@ func (s Story) Has(kinds ...Kind) bool {
 	})
 }
 
-// Spaced says whether nothing goes wrong but errors, each of them between commands that are executed.
+// Spaced says whether nothing goes wrong but errors, with two commands between them that are executed.
 func (s Story) Spaced() bool {
 	return !s.Shares() && !s.Nests() && !slices.ContainsFunc(s.Faults, func(f Fault) bool {
 		return f.Kind != ErrorReply || slices.ContainsFunc(s.Faults, func(next Fault) bool {
-			return next.Process == f.Process && next.Nth == f.Nth+1
+			return next.Process == f.Process && (next.Nth == f.Nth+1 || next.Nth == f.Nth+2)
 		})
 	})
 }
@@ -30,11 +30,6 @@ func (s Story) Ends(calls ...Verb) bool {
 	return s.hasStep(func(step Step) bool {
 		return (step.Ended || step.Within > 0) && slices.Contains(calls, step.Verb)
 	})
-}
-
-// Abandons says whether a context ends while a call's first command is under way.
-func (s Story) Abandons() bool {
-	return s.hasStep(func(step Step) bool { return 0 < step.Within && step.Within < 5*milli })
 }
 
 func (s Story) hasStep(is func(Step) bool) bool {

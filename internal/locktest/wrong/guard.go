@@ -42,6 +42,8 @@ type Mistakes struct {
 	Behind      bool // Unlock returns before its release is answered
 	Refuse      bool // an error is a refusal
 	LowerCase   bool // the key is the name in lower case
+	Listens     bool // a waiter that gives up leaves its subscription behind
+	Slows       bool // a renewal that fails makes all that follow rarer
 
 	Sleeps   time.Duration // a waiter sleeps for so long, and its deadline doesn't wake it
 	Attempts int           // such a waiter gives up after so many; 0: it doesn't
@@ -136,7 +138,14 @@ func (g *guard) Lock(ctx context.Context) error {
 		ctx = context.WithoutCancel(ctx)
 	}
 	if !g.AskOn {
+		heard := g.env.Nodes[0].Subscribe(ctx)
+		if g.Listens {
+			heard.Subscribe(ctx, g.env.Key)
+		}
 		err := g.poll(ctx)
+		if err == nil {
+			heard.Close()
+		}
 		if g.Yes && ctx.Err() != nil {
 			return nil
 		}
@@ -251,11 +260,14 @@ func (g *guard) watch(sent time.Time) {
 	})
 	go func() {
 		defer close(done)
-		for (first || !g.FirstOnly) && lock.Sleep(ctx, g.env.TTL/3) == nil {
+		for every := g.env.TTL / 3; (first || !g.FirstOnly) && lock.Sleep(ctx, every) == nil; {
 			sent := time.Now()
 			kept, err := g.renew(ctx, token)
 			if g.FromReply {
 				sent = time.Now()
+			}
+			if err != nil && g.Slows {
+				every = g.env.TTL * 3 / 5
 			}
 			if err == nil && !kept {
 				lose()

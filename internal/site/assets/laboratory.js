@@ -963,7 +963,8 @@
   // grade adds where the learner's lock stands, and what to fix next.
   Laboratory.prototype.grade = function (all) {
     var lab = this, counted = this.outcome.textContent;
-    var steps = this.catalogue.rungs.filter(function (r) { return r.arc === 'Safety'; }).map(function (r) { return r.name; });
+    var ladder = this.catalogue.rungs.filter(function (r) { return r.arc === 'Safety'; }).map(function (r) { return r.name; });
+    var asked = ladder.findIndex(function (name) { return name.split('/').pop() === lab.solving; });
     return this.ask({ grade: all }).then(function (a) {
       lab.outcome.replaceChildren.apply(lab.outcome, a.grade.says.slice(0, 3).map(function (says, i) {
         var steps = /^([^:]*: )(.*)\.$/.exec(says);
@@ -974,7 +975,7 @@
             return html('li', {}, v ? [button(name, function () { lab.open(v, true); }), step.slice(name.length)] : [step]);
           }))]);
       }).concat(html('small', {}, [counted])));
-      if (lab.solving && steps.indexOf(a.grade.rung) >= steps.findIndex(function (name) { return name.split('/').pop() === lab.solving; })) {
+      if (asked >= 0 && ladder.indexOf(a.grade.rung) >= asked) {
         lab.outcome.prepend(html('b', {}, ['The exercise is solved. ']));
       }
     });
@@ -1187,7 +1188,7 @@
     NUMBERS.forEach(function (n) { lab.numbers[n.key].value = hash.get(n.key) || n.written; });
     this.skewed.value = hash.get('skewed') || 'A';
     this.again = hash.has('again');
-    this.solving = /^\w*$/.test(hash.get('exercise')) ? hash.get('exercise') : '';
+    this.solving = /^[a-z]+$/.test(hash.get('exercise')) && hash.get('exercise');
     this.world = hash.has('worlds') ? Math.floor(hash.get('worlds')) || 0 : -1;
     this.faults = (hash.get('faults') || '').split(',').filter(Boolean).map(function (text) {
       var f = text.split('.'), fault = { client: f[0], nth: Number(f[1]) || 0, kind: f[2] || '' };
