@@ -10,10 +10,11 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Findings are what the rows say: which locks are fast with the most clients, what they cost, and how sure that is.
+// Findings are what the rows say, each after a word for what it is about: which locks one would choose with the
+// most clients, what they cost, and how sure that is.
 func Findings(all []Row) []string {
 	rows, most := greatest(all)
-	found := []string{unreliable(all), cmp.Or(headline(rows, most), ranking(rows, most)), favored(rows), cost(rows, most), sure(all), unsound(rows)}
+	found := []string{unreliable(all), fastest(rows, most), ordered(rows), safest(rows), wakes(rows), cost(rows), favored(rows), sure(all), unsound(rows)}
 	return slices.DeleteFunc(found, func(text string) bool { return text == "" })
 }
 
@@ -39,45 +40,60 @@ func growth(all []Row) string {
 	return text
 }
 
-// measure is a figure that locks are compared by.
-type measure struct {
-	of   func(Row) *float64
-	unit string
+// fastest is the lock with most acquisitions a second, and those that may be as fast.
+func fastest(rows []Row, with string) string {
+	all := slices.DeleteFunc(locks(rows), Row.Favored)
+	if len(all) < 2 || len(each(all, Row.Name)) < len(all) {
+		return "" // the same lock, with several pauses
+	}
+	slices.SortStableFunc(all, func(a, b Row) int { return slower(b, a) })
+	first, sure := all[0], "faster than all others in three of four rounds"
+	others := slices.DeleteFunc(all[1:], func(r Row) bool { return ahead(first, r) })
+	if names := each(others, Row.Name); len(names) > 4 {
+		sure = fmt.Sprintf("not surely faster than %s and %d others", strings.Join(names[:3], ", "), len(names)-3)
+	} else if len(names) > 0 {
+		sure = "not surely faster than " + strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("Fastest with %s: %s, %s acquisitions a second, %s.", with, first.Name(), figure(first.speed()), sure)
 }
 
-var byRate = measure{rate, "acquisitions a second"}
-var byCommands = measure{func(r Row) *float64 { return r.Number("commands_per_section") }, "commands for each acquisition and release"}
-
-// headline compares the locks that wake their waiters with those that poll.
-func headline(rows []Row, with string) string {
-	woken, polling := kinds(rows)
-	if len(woken) == 0 || len(polling) == 0 {
+// ordered is the fastest lock that served nearly all clients in order of arrival.
+func ordered(rows []Row) string {
+	woken, _ := kinds(rows)
+	woken = slices.DeleteFunc(woken, func(r Row) bool { return r.median(inTurn) < 0.95 })
+	if len(woken) == 0 {
 		return ""
 	}
-	slices.SortStableFunc(woken, func(a, b Row) int { return slower(b, a) })
-	text := fmt.Sprintf("With %s, locks that wake their waiters (%s) had %s acquisitions a second, and locks that poll one server %s: ", with,
-		strings.Join(each(woken, Row.Name), ", "), middle(woken, rate, Brief), middle(polling, rate, Brief))
-	least, _ := extreme(woken, -1, func(r Row) float64 { least, _ := r.inner(); return least }).inner()
-	_, most := extreme(polling, 1, func(r Row) float64 { _, most := r.inner(); return most }).inner()
-	if least <= most {
-		return text + "no difference is sure."
-	}
-	text += "in three of four rounds, at least " + bound(least/most) + " times as many."
-	if i := slices.IndexFunc(woken, func(r Row) bool { return r.median(inTurn) >= 0.95 }); i >= 0 && len(woken) > 1 {
-		text += " The fastest that served clients in order of arrival was " + woken[i].Name() + "."
-	}
-	return text
+	row := extreme(woken, 1, Row.speed)
+	return "Fastest in order of arrival: " + row.Name() + ", " + figure(row.speed()) + "."
 }
 
-// safest says which locks hold in most of the situations.
+// safest are the locks that hold in most of the situations.
 func safest(rows []Row) string {
 	rows = slices.DeleteFunc(locks(rows), func(r Row) bool { return r.Rung().Name == "" })
 	if len(rows) < 2 {
 		return ""
 	}
-	most := extreme(rows, 1, func(r Row) float64 { return float64(r.Holds()) }).Holds()
-	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.Holds() < most })
-	return fmt.Sprintf("In %d of these %d situations: %s. In more: none.", most, len(situations), strings.Join(each(rows, Row.Name), ", "))
+	most := extreme(rows, 1, func(r Row) float64 { return float64(r.holds()) }).holds()
+	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.holds() < most })
+	return fmt.Sprintf("Safest: %s, in %d of %d situations that break locks (docs/matrix.md has more).", strings.Join(each(rows, Row.Name), ", "), most, len(situations))
+}
+
+// wakes compares the locks that wake their waiters with those that poll.
+func wakes(rows []Row) string {
+	woken, polling := kinds(rows)
+	if len(woken) == 0 || len(polling) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(woken, func(a, b Row) int { return slower(b, a) })
+	text := fmt.Sprintf("To wake or to poll: locks that wake their waiters (%s) had %s acquisitions a second, and locks that poll one server %s, which says mostly how long they pause. ",
+		strings.Join(each(woken, Row.Name), ", "), middle(woken, rate, Brief), middle(polling, rate, Brief))
+	least, _ := extreme(woken, -1, func(r Row) float64 { least, _ := r.inner(); return least }).inner()
+	_, most := extreme(polling, 1, func(r Row) float64 { _, most := r.inner(); return most }).inner()
+	if least <= most {
+		return text + "No difference is sure."
+	}
+	return text + "In three of four rounds, those that wake had at least " + bound(least/most) + " times as many."
 }
 
 // apart says, with each of some numbers of clients, what locks have that poll, and those that wake their waiters.
@@ -88,51 +104,39 @@ func apart(all []Row, of func(Row) *float64, unit string, s varied, values ...st
 		if len(woken) == 0 || len(polling) == 0 {
 			return ""
 		}
-		poll, wake = append(poll, middle(polling, of, Brief)+" with "+value), append(wake, middle(woken, of, Brief)+" with "+value)
+		with := map[bool]string{true: " with " + value}[len(values) > 1]
+		poll, wake = append(poll, middle(polling, of, Brief)+with), append(wake, middle(woken, of, Brief)+with)
 	}
 	return "Locks that poll one server: " + strings.Join(poll, ", ") + unit + ". Locks that wake their waiters: " + strings.Join(wake, ", ") + "."
 }
 
-// ranking has the locks but the favored, the fastest first.
-func ranking(rows []Row, with string) string {
-	all, sure := slices.DeleteFunc(locks(rows), Row.Favored), "no difference is sure"
-	if len(all) < 2 || len(each(all, Row.Name)) < len(all) {
-		return "" // the same lock, with several pauses
-	}
-	slices.SortStableFunc(all, func(a, b Row) int { return slower(b, a) })
-	if ahead(all[:1], all[1:]) {
-		sure = "in three of four rounds, " + all[0].Name() + " was faster than all others"
-	}
-	return "Acquisitions a second with " + with + ": " + strings.Join(each(all, func(r Row) string { return r.Name() + " " + figure(r.speed()) }), ", ") + "; " + sure + "."
+// ahead says that three quarters of a row's rounds were faster than three quarters of another's.
+func ahead(fast, slow Row) bool {
+	least, _ := fast.inner()
+	_, most := slow.inner()
+	return least > most
 }
 
-// ahead says that three quarters of each fast row's rounds were faster than three quarters of each slow one's.
-func ahead(fast, slow []Row) bool {
-	for _, row := range fast {
-		least, _ := row.inner()
-		if slices.ContainsFunc(slow, func(r Row) bool { _, most := r.inner(); return least <= most }) {
-			return false
-		}
-	}
-	return true
-}
-
-// inner is the slowest of three quarters of a row's rounds, and the fastest: a quarter is left out at that end.
+// inner is the slowest of three quarters of a row's rounds, and the fastest: a quarter is left out at that end. A few
+// rounds may be far from those that were not measured.
 func (r Row) inner() (least, most float64) {
-	all := slices.Sorted(slices.Values(r.all(rate)))
+	all, doubt := slices.Sorted(slices.Values(r.all(rate))), 1.0
+	if len(r.Rounds) < fewest {
+		doubt = 2
+	}
 	out := (len(all) - 1) / 4
-	return all[out] / r.doubt(), all[len(all)-1-out] * r.doubt()
+	return all[out] / doubt, all[len(all)-1-out] * doubt
 }
 
 // favored says what doesn't hold for a lock in several processes.
 func favored(rows []Row) string {
-	all := locks(rows)
-	i := slices.IndexFunc(all, Row.Favored)
-	if i < 0 {
-		return ""
+	for _, r := range locks(rows) {
+		if r.Favored() {
+			return "Left out: " + r.Name() + ", " + figure(r.speed()) + " with all clients in one process, where it mostly hands over without Redis. With" +
+				" one client in each process, it is no faster than reentrant/notify (docs/choosing.md)."
+		}
 	}
-	return "Left out: " + all[i].Name() + " had " + figure(all[i].speed()) + " with all clients in one process, where it mostly hands over without Redis. With" +
-		" one client in each process, it is no faster than reentrant/notify (docs/choosing.md)."
+	return ""
 }
 
 func (r Row) speed() float64 { return r.median(rate) }
@@ -148,14 +152,6 @@ func locks(rows []Row) []Row {
 	})
 }
 
-// doubt is how many times as high or low a figure may be in rounds that were not measured.
-func (r Row) doubt() float64 {
-	if len(r.Rounds) < fewest {
-		return 2
-	}
-	return 1
-}
-
 // over is the least and the most of something in the rounds of a row. Those of an older file may lack it.
 func over(of func(Row) *float64) func(Row) (least, most float64) {
 	return func(r Row) (least, most float64) {
@@ -169,6 +165,7 @@ func over(of func(Row) *float64) func(Row) (least, most float64) {
 
 func rate(r Row) *float64   { return r.Number("acquisitions_per_second") }
 func inTurn(r Row) *float64 { return r.Number("in_order") }
+func sends(r Row) *float64  { return r.Number("commands_per_section") }
 
 // median is that of something in all rounds, of an even number of them the lower one in the middle.
 func (r Row) median(of func(Row) *float64) float64 {
@@ -178,8 +175,6 @@ func (r Row) median(of func(Row) *float64) float64 {
 	}
 	return all[(len(all)-1)/2]
 }
-
-func (m measure) middle(r Row) float64 { return r.median(m.of) }
 
 // extreme is the row with the most of something, or with the least where the sign is negative.
 func extreme(rows []Row, sign float64, of func(Row) float64) Row {
@@ -196,32 +191,29 @@ func kinds(rows []Row) (woken, polling []Row) {
 }
 
 // cost is what an acquisition costs with the locks that wake their waiters, and with those that poll.
-func cost(rows []Row, with string) string {
+func cost(rows []Row) string {
 	woken, polling := kinds(rows)
 	var all []string
 	for i, kind := range [][]Row{woken, polling} {
-		var costs []string
-		for _, m := range []measure{{byCommands.of, " commands"}, {Row.Work, " µs of processor time"}} {
-			if of := (Row{Rounds: kind}); len(kind) > 0 && len(of.all(m.of)) > 0 {
-				costs = append(costs, figure(of.median(m.of))+m.unit)
+		if of := (Row{Rounds: kind}); len(kind) > 0 && len(of.all(sends)) > 0 {
+			text := figure(of.median(sends)) + " commands"
+			if len(of.all(Row.Work)) > 0 {
+				text += " and " + figure(of.median(Row.Work)) + " µs of processor time"
 			}
-		}
-		if len(costs) > 0 {
-			all = append(all, strings.Join(costs, " and ")+" with locks that "+[]string{"wake their waiters", "poll"}[i])
+			all = append(all, text+" with locks that "+[]string{"wake their waiters", "poll one server"}[i])
 		}
 	}
 	if len(all) == 0 || len(woken)+len(polling) < 2 {
 		return ""
 	}
-	without := map[bool]string{true: ", without reentrant/cohort"}[slices.ContainsFunc(locks(rows), Row.Favored)]
-	return "An acquisition, with its work and release, costs with " + with + ": " + strings.Join(all, ", ") + " (the median of the locks on one server" + without + ")."
+	return "Cost of an acquisition, its work and its release: " + strings.Join(all, ", ") + "."
 }
 
 // unsound names the rows that lost updates, and those where turns failed.
 func unsound(rows []Row) string {
 	var all []string
 	if wrong := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.Wrong() }); len(wrong) > 0 {
-		all = append(all, strings.Join(each(wrong, Row.Name), " and ")+" lost updates, so speed doesn't count there.")
+		all = append(all, "Lost updates: "+strings.Join(each(wrong, Row.Name), ", ")+", whose speed doesn't count.")
 	}
 	for _, r := range rows {
 		if failed := r.failed(); failed != "" {
@@ -237,12 +229,12 @@ func sure(all []Row) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	text := "Other differences may be chance."
+	text := "How sure: other differences may be chance."
 	wide := func(r Row) float64 { least, most := over(rate)(r); return most / least }
 	if widest := extreme(rows, 1, wide); wide(widest) > 1 {
 		text += fmt.Sprintf(" The widest range of rounds is %s's with %s, %s.", widest.Name(), swept(all).of(widest), span(over(rate)(widest)))
 	}
-	if extreme(rows, 1, Row.doubt).doubt() > 1 {
+	if slices.ContainsFunc(rows, func(r Row) bool { return len(r.Rounds) < fewest }) {
 		text += fmt.Sprintf(" Rows with fewer than %d rounds count as half to twice as fast: -rounds 5 measures more.", fewest)
 	}
 	if least, most := serials(rows); most > changed*least && most <= busy*least {
@@ -254,7 +246,7 @@ func sure(all []Row) string {
 // unreliable says that the computer was so busy that no figure can be relied on.
 func unreliable(all []Row) string {
 	if least, most := serials(locks(all)); most > busy*least {
-		return "These figures are unreliable: one client alone had " + span(least, most) + " a second in nearly all rounds, because the computer was busy. Measure again on an idle one."
+		return "Unreliable: one client alone had " + span(least, most) + " a second in nearly all rounds, because the computer was busy. Measure again on an idle one."
 	}
 	return ""
 }
@@ -296,43 +288,13 @@ func (r Row) Breaks(situation []string) bool {
 	return slices.ContainsFunc(r.Rung().Flaws, func(flaw lock.Flaw) bool { return slices.Contains(situation[1:], flaw.Scenario) })
 }
 
-// Holds is in how many of the situations the lock holds.
-func (r Row) Holds() int { return len(slices.DeleteFunc(slices.Clone(situations), r.Breaks)) }
-
-// choice is some locks, what one gets with them and what one pays, by the medians of all rounds.
-type choice struct {
-	Rows                            []Row
-	Group, Speed, Order, Cost, Work string
-	Ordered                         bool // nearly
-}
-
-// choices are those between locks that did what a lock should: of those that poll one server, and do
-// the same with their leases, the ones that follow each other are one.
-func choices(rows []Row) (all []choice) {
-	rows = locks(rows)
-	slices.SortStableFunc(rows, rank)
-	own := func(r Row) bool { return r.Woken() || r.Count("nodes") > 1 }
-	for i, row := range rows {
-		same := i > 0 && row.group() == rows[i-1].group()
-		if !same || own(row) || own(rows[i-1]) {
-			all = append(all, choice{Group: map[bool]string{false: groups[row.group()]}[same]})
-		}
-		all[len(all)-1].Rows = append(all[len(all)-1].Rows, row)
-	}
-	for i := range all {
-		c, m := &all[i], byRate
-		c.Speed, c.Cost = middle(c.Rows, m.of, Brief), middle(c.Rows, byCommands.of, Brief)
-		c.Order, c.Work = middle(c.Rows, inTurn, percent), middle(c.Rows, Row.Work, Brief)
-		c.Ordered = !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.median(inTurn) < 0.95 })
-	}
-	return all
-}
+func (r Row) holds() int { return len(slices.DeleteFunc(slices.Clone(situations), r.Breaks)) }
 
 // middle is the median of a row, or from the least to the most of those of several.
 func middle(rows []Row, of func(Row) *float64, digits int) string {
 	if slices.ContainsFunc(rows, func(r Row) bool { return of(r) == nil }) {
 		return NotMeasured
 	}
-	m := measure{of, ""}
-	return between(m.middle(extreme(rows, -1, m.middle)), m.middle(extreme(rows, 1, m.middle)), digits)
+	median := func(r Row) float64 { return r.median(of) }
+	return between(median(extreme(rows, -1, median)), median(extreme(rows, 1, median)), digits)
 }

@@ -28,18 +28,21 @@ func oneRound(row Row) Row {
 
 func TestALockIsFasterIfThreeOfFourRoundsWere(t *testing.T) {
 	fair, gold, bronze := lockRow("reentrant/fair", 0.5, nil), lockRow("gold", 0.12, nil), lockRow("bronze", 0.05, nil)
-	ranked := func(rows ...Row) string { return ranking(rows, "2 clients") }
-	const all, sure = "Acquisitions a second with 2 clients: ", "; in three of four rounds, reentrant/fair was faster than all others."
+	of := func(rows ...Row) string { return fastest(rows, "2 clients") }
+	const fastest, sure = "Fastest with 2 clients: reentrant/fair, 500 acquisitions a second, ", "faster than all others in three of four rounds."
 	gold.Rounds[1].Set("acquisitions_per_second", 510.0)
-	assert.Equal(t, all+"reentrant/fair 500, gold 120, bronze 50.0"+sure, ranked(bronze, gold, fair), "one of six rounds was as fast")
-	assert.Contains(t, headline([]Row{fair, gold, bronze}, ""), "(reentrant/fair) had 500 acquisitions a second, and locks that poll one server 50.0–120: in three of four rounds, at least 4.1 times as many.")
+	assert.Equal(t, fastest+sure, of(bronze, gold, fair), "one of six rounds was as fast")
+	assert.Contains(t, wakes([]Row{fair, gold, bronze}), "(reentrant/fair) had 500 acquisitions a second, and locks that poll one server 50.0–120,"+
+		" which says mostly how long they pause. In three of four rounds, those that wake had at least 4.1 times as many.")
 	gold.Rounds[2].Set("acquisitions_per_second", 510.0)
-	assert.Equal(t, all+"reentrant/fair 500, gold 120; no difference is sure.", ranked(gold, fair), "two of six were")
-	assert.Contains(t, headline([]Row{fair, gold}, ""), ": no difference is sure.")
-	assert.Contains(t, ranked(oneRound(lockRow("gold", 0.9, nil)), fair), "no difference is sure", "one round may have been a chance")
-	assert.Empty(t, ranked(gold, lockRow("gold", 0.6, nil)), "the same lock, with two pauses")
-	assert.Empty(t, ranked(lockRow("reentrant/notify", 0.6, map[string]any{"finished": false}), gold), "it was cut off")
-	assert.Equal(t, "In 4 of these 6 situations: reentrant/fair. In more: none.", safest([]Row{gold, fair, lockRow("mine", 0.1, nil)}))
+	assert.Equal(t, fastest+"not surely faster than gold.", of(bronze, gold, fair), "two of six were")
+	assert.Contains(t, wakes([]Row{fair, gold}), "No difference is sure.")
+	assert.Contains(t, of(oneRound(lockRow("gold", 0.9, nil)), fair), "not surely faster than reentrant/fair", "one round may have been a chance")
+	assert.Equal(t, fastest+"not surely faster than a, b, c and 2 others.", of(fair, lockRow("a", 0.5, nil),
+		lockRow("b", 0.5, nil), lockRow("c", 0.5, nil), lockRow("d", 0.5, nil), lockRow("e", 0.5, nil)))
+	assert.Empty(t, of(gold, lockRow("gold", 0.6, nil)), "the same lock, with two pauses")
+	assert.Empty(t, of(lockRow("reentrant/notify", 0.6, map[string]any{"finished": false}), gold), "it was cut off")
+	assert.Equal(t, "Safest: reentrant/fair, in 4 of 6 situations that break locks (docs/matrix.md has more).", safest([]Row{gold, fair, lockRow("mine", 0.1, nil)}))
 }
 
 func TestTheFindingsSayWhatLocksCostAndHowSureItIs(t *testing.T) {
@@ -51,17 +54,21 @@ func TestTheFindingsSayWhatLocksCostAndHowSureItIs(t *testing.T) {
 	few := lockRow("gold/script", 0.1, map[string]any{"table_clients": 10})
 	few.Rounds = few.Rounds[:2]
 	wrong := lockRow("no-lock", 1.9, map[string]any{"lost_updates": 3})
-	assert.Equal(t, []string{"With 1000 clients, locks that wake their waiters (reentrant/fair) had 500 acquisitions a second, and locks that poll one server 100: in three of four rounds, at least 5.0 times as many.",
-		"Left out: reentrant/cohort had 2000 with all clients in one process, where it mostly hands over without Redis. With" +
+	assert.Equal(t, []string{"Fastest with 1000 clients: reentrant/fair, 500 acquisitions a second, faster than all others in three of four rounds.",
+		"Fastest in order of arrival: reentrant/fair, 500.",
+		"Safest: reentrant/cohort, reentrant/fair, in 4 of 6 situations that break locks (docs/matrix.md has more).",
+		"To wake or to poll: locks that wake their waiters (reentrant/fair) had 500 acquisitions a second, and locks that poll one server 100," +
+			" which says mostly how long they pause. In three of four rounds, those that wake had at least 5.0 times as many.",
+		"Cost of an acquisition, its work and its release: 4.20 commands and 122 µs of processor time with locks that wake their waiters," +
+			" 4.20 commands and 122 µs of processor time with locks that poll one server.",
+		"Left out: reentrant/cohort, 2000 with all clients in one process, where it mostly hands over without Redis. With" +
 			" one client in each process, it is no faster than reentrant/notify (docs/choosing.md).",
-		"An acquisition, with its work and release, costs with 1000 clients: 4.20 commands and 122 µs of processor time with locks that wake their waiters," +
-			" 4.20 commands and 122 µs of processor time with locks that poll (the median of the locks on one server, without reentrant/cohort).",
-		"Other differences may be chance. The widest range of rounds" +
+		"How sure: other differences may be chance. The widest range of rounds" +
 			" is gold's with 1000 clients, 50.0–100. Rows with fewer than 3 rounds count as half to twice as fast: -rounds 5 measures more. One client" +
 			" alone had 500–1000 a second, because the computer's speed changed: rely on large differences only, or leave it idle.",
-		"no-lock lost updates, so speed doesn't count there."}, Findings([]Row{few, wrong, gold, cohort, fair}))
+		"Lost updates: no-lock, whose speed doesn't count."}, Findings([]Row{few, wrong, gold, cohort, fair}))
 	gold.Rounds[0].Set("acquisitions_per_second", 10.0)
-	assert.Contains(t, Findings([]Row{gold, fair})[0], "These figures are unreliable: one client alone had 100–1000 a second")
+	assert.Contains(t, Findings([]Row{gold, fair})[0], "Unreliable: one client alone had 100–1000 a second")
 }
 
 func TestADotIsTheMedianOfAllRoundsAndItsLineHasThemAll(t *testing.T) {

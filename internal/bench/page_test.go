@@ -53,12 +53,6 @@ func TestThePageHasThePicturesAndNeedsNothingElse(t *testing.T) {
 	assert.NotRegexp(t, `<(script|img|link|iframe)[^>]*(src|href)=`, page)
 }
 
-func TestAReportWithoutRowsIsAPage(t *testing.T) {
-	page := written(t, bench.WritePage, bench.Report{})
-	assert.NotContains(t, page, "<section>")
-	assert.Contains(t, page, "</html>")
-}
-
 func TestWithOneNumberOfClientsNothingGrows(t *testing.T) {
 	r := committed(t)
 	growth := bench.Pictures[3].Draw

@@ -27,9 +27,9 @@ type Picture struct {
 // Pictures are a run's.
 var Pictures = []Picture{
 	{"speed", speedDots},
-	{"throughput", func(rows []Row) picture { return against(rows, byRate) }},
+	{"throughput", func(rows []Row) picture { return against(rows, rate, perSecond) }},
 	{"waits", waitDots},
-	{"growth", func(rows []Row) picture { return against(rows, byCommands) }},
+	{"growth", func(rows []Row) picture { return against(rows, sends, "commands for each acquisition and release") }},
 }
 
 // The measures of the pictures, in pixels. They are narrow, and their letters are
@@ -43,6 +43,7 @@ const (
 	titleLength  = 62
 	foundLength  = 52 // its letters are bold
 	oneDot       = "median and range of the rounds"
+	perSecond    = "acquisitions a second"
 )
 
 // picture is one before it is drawn: rows of dots on a logarithmic scale.
@@ -120,30 +121,31 @@ func greatest(all []Row) (rows []Row, most string) {
 // speedDots are the acquisitions a second.
 func speedDots(all []Row) picture {
 	rows, most := greatest(all)
-	p := picture{title: "How fast each lock is with " + most, axis: byRate.unit, legend: []string{oneDot},
-		number: "acquisitions/s", heads: []string{"acquisi\u00adtions/s", "range", "in order, %", "com\u00admands"}}
+	p := picture{title: "How fast each lock is with " + most, axis: perSecond, legend: []string{oneDot}, found: apart(all, rate, " "+perSecond, swept(all), most),
+		number: "acquisitions/s", heads: []string{"acquisi\u00adtions/s", "range", "in order, %", "com\u00admands", "CPU, µs"}}
 	for _, row := range rows {
+		of := []Row{row}
 		p.rows = append(p.rows, dotsRow{row, []dot{row.dot(rate)},
-			[]string{middle([]Row{row}, inTurn, percent), middle([]Row{row}, byCommands.of, Brief)}})
+			[]string{middle(of, inTurn, percent), middle(of, sends, Brief), middle(of, Row.Work, Brief)}})
 	}
 	return p
 }
 
 // against has a dot of every row for each value of what was varied.
-func against(rows []Row, m measure) picture {
+func against(rows []Row, of func(Row) *float64, unit string) picture {
 	s := swept(rows)
 	last := s.values[len(s.values)-1]
 	if last == s.values[0] {
 		return picture{} // nothing grows
 	}
-	p := picture{title: strings.ToUpper(m.unit[:1]) + m.unit[1:] + ", with " + strings.Join(s.values, ", "), axis: m.unit,
+	p := picture{title: strings.ToUpper(unit[:1]) + unit[1:] + ", with " + strings.Join(s.values, ", "), axis: unit,
 		legend: s.values, number: last, heads: append(slices.Clone(s.values), "range, "+last),
-		found: apart(rows, m.of, "", s, s.values[0], last)}
+		found: apart(rows, of, "", s, s.values[0], last)}
 	for _, name := range each(rows, Row.Name) {
 		line := dotsRow{dots: make([]dot, len(s.values))}
 		for _, row := range rows {
-			if row.Name() == name && m.of(row) != nil {
-				line.row, line.dots[slices.Index(s.values, s.of(row))] = row, row.dot(m.of)
+			if row.Name() == name && of(row) != nil {
+				line.row, line.dots[slices.Index(s.values, s.of(row))] = row, row.dot(of)
 			}
 		}
 		p.rows = append(p.rows, line)
@@ -157,7 +159,7 @@ func waitDots(all []Row) picture {
 	p := picture{title: "How long clients waited for the lock, with " + most, axis: "wait, ms",
 		legend: []string{"half waited no longer", "longest wait"},
 		number: "longest, ms", heads: []string{"half, ms", "longest, ms", "range"},
-		found: apart(all, longest, ", the longest wait in ms", swept(all), most)}
+		found: apart(all, longest, " ms, the longest wait", swept(all), most)}
 	half := func(r Row) *float64 { return r.Number("wait_ms.p50") }
 	for _, row := range rows {
 		if row.Kind() != Baseline { // one client alone waits for nobody
@@ -183,23 +185,25 @@ func class(row Row) string {
 }
 
 // groups are the headings of a picture, in their order: what the reader gives up with a lock.
-var groups = []string{"Lease renewed while the work runs", "Lease not renewed: long work may lose the lock",
+var groups = []string{"Lease renewed while the work runs", "All clients in one process: handed over without Redis; no order between processes", "Lease not renewed: long work may lose the lock",
 	"No lease: a client that crashes keeps the lock", "Other locks", "For comparison", "Cut off: not every client had its turn", "✗ lost updates: fast, but wrong"}
 
 // group is the number of the heading that a row stands below.
 func (r Row) group() int {
 	switch {
 	case r.Wrong():
-		return 6
+		return 7
 	case !r.Finished():
-		return 5
+		return 6
 	case r.Kind() == Baseline:
-		return 4
+		return 5
 	case r.Rung().Name == "":
-		return 3
+		return 4
 	case r.Name() == "bronze":
-		return 2
+		return 3
 	case !r.Rung().Renews:
+		return 2
+	case r.Favored():
 		return 1
 	}
 	return 0
@@ -274,26 +278,24 @@ func (of Picture) place(r Report) map[string]any {
 	return d
 }
 
-// radius is that of the i-th of n dots.
+// radius is that of the i-th of n dots, and 6 the darkest one's.
 func radius(i, n int) float64 { return 6 - 1.5*float64(min(n-1-i, 2)) }
-
-// fade is how dark it is.
-func fade(i, n int) float64 { return radius(i, n) / 6 }
 
 // placeLegend explains the sizes of the dots, and then their color.
 func (p picture) placeLegend(y float64) (legend []placed) {
-	x, last := 16.0, len(p.legend)-1
-	texts := slices.Clone(p.legend)
+	x, n := 16.0, len(p.legend)
+	place := func(text, class string, i int) {
+		legend = append(legend, placed{X: x, Y: y, Text: text, Class: class, R: radius(i, n), Fade: radius(i, n) / 6})
+		x += 28 + 7.5*float64(utf8.RuneCountInString(text))
+	}
+	for i, text := range p.legend {
+		place(text, "other", i)
+	}
 	if slices.ContainsFunc(p.rows, func(d dotsRow) bool { return d.row.Woken() }) {
-		texts = append(texts, "woken, doesn't poll")
+		place("woken, doesn't poll", "woken", n-1)
 	}
 	if slices.ContainsFunc(p.rows, func(d dotsRow) bool { return len(d.row.Rounds) < 2 }) {
-		texts = append(texts, "one round only")
-	}
-	for i, text := range texts {
-		class := cmp.Or(map[string]string{"woken, doesn't poll": "woken", "one round only": "other once"}[text], "other")
-		legend = append(legend, placed{X: x, Y: y, Text: text, Class: class, R: radius(min(i, last), last+1), Fade: fade(min(i, last), last+1)})
-		x += 28 + 7.5*float64(utf8.RuneCountInString(text))
+		place("one round only", "other once", n-1)
 	}
 	return legend
 }
@@ -313,8 +315,6 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 		line := placed{Text: row.row.Name(), Class: class(row.row)}
 		if pausesOtherwise(row.row) {
 			line.Text += " †"
-		} else if row.row.Favored() {
-			line.Text += " ‡"
 		}
 		if row.row.failed() != "" {
 			line.Text += " ✗"
@@ -327,7 +327,7 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 		for i, v := range row.dots {
 			if line.Number = NotMeasured; v.at > 0 {
 				line.Number, line.X = figure(v.at), at(v.at)
-				line.Dots = append(line.Dots, placed{X: line.X, R: radius(i, len(row.dots)), Fade: fade(i, len(row.dots)), From: at(v.from), To: at(v.to)})
+				line.Dots = append(line.Dots, placed{X: line.X, R: radius(i, len(row.dots)), Fade: radius(i, len(row.dots)) / 6, From: at(v.from), To: at(v.to)})
 			}
 			line.Cells = append(line.Cells, line.Number)
 		}
@@ -383,9 +383,6 @@ func notes(rows []dotsRow) (all []string) {
 			all = append(all, fmt.Sprintf("† with %s, a refused client pauses for up to %s, not %v",
 				Plural(d.row.Count("table_clients"), "client"), d.row.Pause(), lock.DefaultPoll))
 		}
-		if d.row.Favored() {
-			all = append(all, "‡ at its best, all in one process, where it mostly hands over without a message; no order between processes")
-		}
 		if failed := d.row.failed(); failed != "" {
 			all = append(all, "✗ "+d.row.Name()+": "+strings.Split(failed, ",")[0])
 		}
@@ -415,20 +412,18 @@ func (env Env) line() string {
 var pageSource string
 
 var page = html.Must(html.New("page").Funcs(html.FuncMap{"pausesOtherwise": pausesOtherwise, "situations": func() [][]string { return situations }, "columns": Layout.columns,
-	"links": func(text string) html.HTML {
-		return html.HTML(strings.ReplaceAll(html.HTMLEscapeString(text), "docs/choosing.md", `<a href="https://github.com/lockladder/lockladder/blob/main/docs/choosing.md">which lock</a>`))
+	"said": func(text string) html.HTML {
+		about, is, _ := strings.Cut(html.HTMLEscapeString(text), ": ")
+		return html.HTML("<b>" + about + ":</b> " + regexp.MustCompile(`docs/(\w+)\.md`).ReplaceAllString(is, `<a href="https://github.com/lockladder/lockladder/blob/main/docs/$1.md">$1</a>`))
 	}}).Parse(pageSource))
 
 // WritePage writes a run of the inventory as one page with pictures, which needs
 // nothing else: no other file and no network.
 func WritePage(r Report, w io.Writer) error {
 	var pictures []map[string]any
-	var said []string // each note is told once
 	for _, p := range Pictures {
 		if placed := p.place(r); placed != nil {
-			notes := placed["Notes"].([]string)
-			placed["Notes"] = slices.DeleteFunc(slices.Clone(notes), func(text string) bool { return slices.Contains(said, text) })
-			said, pictures = append(said, notes...), append(pictures, placed)
+			pictures = append(pictures, placed)
 		}
 	}
 	s, tables := swept(r.Rows), [][]Row(nil)
@@ -443,7 +438,7 @@ func WritePage(r Report, w io.Writer) error {
 		"Subjects": named, "Last": append([]Row{{}}, r.Rows...)[len(r.Rows)], "Least": slices.Min(rounds), "Most": slices.Max(rounds),
 		"With": s.values, "Findings": Findings(r.Rows), "Clients": clients,
 		"Pauses":   each(slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return row.Kind() == Baseline || row.Woken() || row.Count("nodes") > 1 }), func(r Row) string { return r.Pause().String() }),
-		"Measured": Plural(len(r.Rows), "row"), "Locks": slices.SortedStableFunc(slices.Values(last), rank), "Choices": choices(last), "Safest": safest(last), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
+		"Measured": Plural(len(r.Rows), "row"), "Locks": slices.SortedStableFunc(slices.Values(last), rank), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
 		"Counts": each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) }), "Tables": tables, "Layout": Layout{Jain: slices.ContainsFunc(r.Rows, func(row Row) bool { return *cmp.Or(row.Number("jain"), new(1.0)) < 1 })},
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {
