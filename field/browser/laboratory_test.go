@@ -308,6 +308,9 @@ func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 	b.visits(shows[string](b.stage, `document.querySelector('main a[href*="exercise=gold"]').href`))
 	assert.Contains(t, b.settles().Outcome, "until it stands on gold. The exercise, with hints")
 	assert.NotContains(t, b.presses("Run this scenario").Outcome, "Fixed by", "the learner fixes it")
+	assert.NotContains(t, b.presses("Run all scenarios").Outcome, "solved", "it stands on silver")
+	b.tries("lockladder.laboratory.code.value = lockladder.laboratory.templates.gold; l.dataset.state = 'ready'")
+	assert.Contains(t, b.presses("Run all scenarios").Outcome, "The exercise is solved.")
 }
 
 // A rung that is written as generator functions gets the verdicts of the rung in Go.
@@ -361,9 +364,8 @@ func TestALearnerWritesALock(t *testing.T) {
 			" lockladder.laboratory.code.dispatchEvent(new Event('input'));"+
 			" l.querySelector('.settings').requestSubmit()", code))
 	}
-	gold, err := fs.ReadFile(root, "docs/own/gold.js")
-	require.NoError(t, err)
-	assert.Contains(t, writes(string(gold)).Outcome, "foreign release: breaks, 15.008 s: A's DEL")
+	gold := shows[string](b.stage, "lockladder.laboratory.templates.gold")
+	assert.Contains(t, writes(gold).Outcome, "foreign release: breaks, 15.008 s: A's DEL")
 	b.tries("const p = lockladder.laboratory.player; p.go(p.main.run.data.broken); l.dataset.state = 'ready'")
 	assert.Equal(t, "  return (yield ['DEL', key]) === 1;",
 		shows[string](b.stage, `document.querySelector('.laboratory li.now code').textContent`))

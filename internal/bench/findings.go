@@ -10,8 +10,7 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Findings are what the rows say, each after a word for what it is about: which locks one would choose with the
-// most clients, what they cost, and how sure that is.
+// Findings are what the rows say, each after a word for what it is about, of locks with the most clients.
 func Findings(all []Row) []string {
 	rows, most := greatest(all)
 	found := []string{unreliable(all), fastest(rows, most), ordered(rows), safest(rows), wakes(rows), cost(rows), favored(rows), sure(all), unsound(rows)}
