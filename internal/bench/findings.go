@@ -116,8 +116,7 @@ func ahead(fast, slow Row) bool {
 	return least > most
 }
 
-// inner is the slowest of three quarters of a row's rounds, and the fastest: a quarter is left out at that end. A few
-// rounds may be far from those that were not measured.
+// inner is the slowest of three quarters of a row's rounds, and the fastest: a quarter is left out at that end.
 func (r Row) inner() (least, most float64) {
 	all, doubt := slices.Sorted(slices.Values(r.all(rate))), 1.0
 	if len(r.Rounds) < fewest {

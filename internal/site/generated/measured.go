@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -63,7 +64,8 @@ func (g *Generator) findings(string) (string, error) {
 	}
 	text := ""
 	for _, found := range bench.Findings(r.Rows) {
-		text += "- " + strings.ReplaceAll(found, "docs/choosing.md", "[which lock](choosing.md)") + "\n"
+		found = regexp.MustCompile(`docs/(\w+)\.md`).ReplaceAllString(found, "[$1]($1.md)")
+		text += "- **" + strings.Replace(found, ": ", ":** ", 1) + "\n"
 	}
 	return text, nil
 }
