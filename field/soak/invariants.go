@@ -226,7 +226,7 @@ func (r *record) calls() {
 		if c.returned != nil {
 			r.verdict.Latest[driver] = max(r.verdict.Latest[driver], late)
 		}
-		if late <= driver.Lateness() {
+		if late <= driver.Lateness(r.setup.TTL) {
 			continue
 		}
 		text := fmt.Sprintf("%s of %s by w%d.%d/g%d (driver: %s) %s %s after its"+

@@ -241,7 +241,7 @@ func TestTheJudge(t *testing.T) {
 			h.section(1, 1200, 1300, "after", 8)
 		}, nil},
 		{"finds a call that is late", func(h *history) {
-			h.call(0, 100, 1601, Lock, 600, false, "deadline exceeded")
+			h.call(0, 100, 2101, Lock, 600, false, "deadline exceeded")
 		}, []string{lateReturn}},
 		{"finds that the driver's defaults have an end", func(h *history) {
 			h.call(1, 100, 6601, Lock, 600, false, "deadline exceeded")

@@ -64,14 +64,14 @@ const (
 	defaults driver = "defaults" // go-redis's defaults: only its timeouts do
 )
 
-// Lateness is how much later than its deadline a call may return. With go-redis's
-// defaults a command in flight waits until the driver gives up: five seconds for a
-// connection, or for a reply.
-func (d driver) Lateness() time.Duration {
+// Lateness is how much later than its deadline a call may return: it may wait for the end of a
+// renewal, and takes a lease at most to give back a late grant. With go-redis's defaults a
+// command in flight waits until the driver gives up: five seconds for a connection, or a reply.
+func (d driver) Lateness(ttl time.Duration) time.Duration {
 	if d == defaults {
-		return 6 * time.Second
+		return 5*time.Second + ttl
 	}
-	return time.Second
+	return 3 * ttl / 2
 }
 
 func (d driver) client(n node) redis.UniversalClient {
@@ -270,7 +270,7 @@ func (w *worker) call(g int, key, op string, deadline time.Time) func(bool, erro
 	w.write(Event{At: now, Kind: Call, Goroutine: g, N: n, Op: op, Key: key,
 		Deadline: now + int64(left)})
 	var ended atomic.Bool
-	overdue := time.AfterFunc(left+w.orders.driver().Lateness()-3*nearly, func() {
+	overdue := time.AfterFunc(left+w.orders.driver().Lateness(w.orders.TTL)-3*nearly, func() {
 		// A process that was stopped finds many calls overdue when it goes on, and most
 		// return at once.
 		time.Sleep(nearly)

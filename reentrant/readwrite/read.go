@@ -179,9 +179,10 @@ func (l *Lock) giveBack(ctx context.Context, within time.Duration) error {
 }
 
 // leave ends a wait. A waiter whose context has ended lets those in that were
-// held back for it. A server that it can't reach forgets it after a lease.
+// held back for it, unless it has done so when it gave back a late grant. A
+// server that it can't reach forgets it after a lease.
 func (l *Lock) leave(ctx context.Context, w *waiter, granted bool) {
-	if !granted && lock.ContextErr(ctx) != nil {
+	if !granted && !l.tokenReleased && lock.ContextErr(ctx) != nil {
 		l.giveBack(ctx, l.ttl/3)
 	}
 	w.leave(granted)

@@ -130,6 +130,17 @@ func TestAChangeOfRoleEndsWithTheCallersDeadline(t *testing.T) {
 	})
 }
 
+// A is granted the lock too late, and what it sends then is not answered.
+func TestALateGrantIsGivenBackOnce(t *testing.T) {
+	play(t, func(s *locktest.Scenario) {
+		s.Owner("B").Section(2 * second)
+		silent := lab.Fault{Hang: true}
+		s.Owner("A").At(second).Fails(lab.Acquire, 4, lab.Fault{Answer: 13 * second}).
+			Fails(lab.Acquire, 5, silent).Fails(lab.Acquire, 6, silent).GivesUp(13 * second).
+			Looks(func() { assert.InDelta(t, 13*second+ttl, s.Now(), float64(second)/10) })
+	})
+}
+
 // downgrades has a writer read on after an Unlock that the network has refused.
 func downgrades(o *locktest.Owner) *locktest.Owner {
 	return o.Locks().RLocks().Suffers(lab.Fault{Refuse: true}).
