@@ -46,7 +46,7 @@ func TestThePageHasThePicturesAndNeedsNothingElse(t *testing.T) {
 	assert.Contains(t, page, "A &lt;fast&gt; one")
 	assert.Equal(t, len(bench.Pictures), strings.Count(page, "<section>"))
 	assert.Contains(t, page, "This is part of a run")
-	assert.Equal(t, 1, strings.Count(page, "<td>range, 1000 clients</td>"), "its rounds have no commands")
+	assert.Equal(t, 2, strings.Count(page, "<td>range, 1000 clients</td>"))
 	assert.Contains(t, page, "<dt>in order</dt><dd>pairs of clients")
 	assert.NotContains(t, page, "ZgotmplZ")
 	assert.NotContains(t, strings.ReplaceAll(page, `<a href="https://github.com/lockladder/lockladder/blob/main/docs/`, ""), "://")
