@@ -230,7 +230,9 @@ func sure(all []Row) string {
 	text := "How sure: other differences may be chance."
 	wide := func(r Row) float64 { least, most := over(rate)(r); return most / least }
 	if widest := extreme(rows, 1, wide); wide(widest) > 1 {
-		text += fmt.Sprintf(" The widest range of rounds is %s's with %s, %s.", widest.Name(), swept(all).of(widest), span(over(rate)(widest)))
+		few, many := over(sends)(widest)
+		alone := map[bool]string{true: ": in some, hardly a client was refused"}[many > few*1.1 && wide(widest) > 2]
+		text += fmt.Sprintf(" The widest range of rounds is %s's with %s, %s%s.", widest.Name(), swept(all).of(widest), span(over(rate)(widest)), alone)
 	}
 	if slices.ContainsFunc(rows, func(r Row) bool { return len(r.Rounds) < fewest }) {
 		text += fmt.Sprintf(" Rows with fewer than %d rounds count as half to twice as fast: -rounds 5 measures more.", fewest)
