@@ -46,12 +46,12 @@ func fastest(rows []Row, with string) string {
 		return "" // the same lock, with several pauses
 	}
 	slices.SortStableFunc(all, func(a, b Row) int { return slower(b, a) })
-	first, sure := all[0], "faster than all others in three of four rounds"
+	first, sure := all[0], "clearly faster than all others"
 	others := slices.DeleteFunc(all[1:], func(r Row) bool { return ahead(first, r) })
 	if names := each(others, Row.Name); len(names) > 4 {
-		sure = fmt.Sprintf("not surely faster than %s and %d others", strings.Join(names[:3], ", "), len(names)-3)
+		sure = fmt.Sprintf("but not clearly faster than %s and %d others", strings.Join(names[:3], ", "), len(names)-3)
 	} else if len(names) > 0 {
-		sure = "not surely faster than " + strings.Join(names, ", ")
+		sure = "but not clearly faster than " + strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("Fastest with %s: %s, %s acquisitions a second, %s.", with, first.Name(), figure(first.speed()), sure)
 }
@@ -75,7 +75,7 @@ func safest(rows []Row) string {
 	}
 	most := extreme(rows, 1, func(r Row) float64 { return float64(r.holds()) }).holds()
 	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.holds() < most })
-	return fmt.Sprintf("Safest: %s, in %d of %d situations that break locks (docs/matrix.md has more).", strings.Join(each(rows, Row.Name), ", "), most, len(situations))
+	return fmt.Sprintf("Safest: %s, which hold in %d of %d situations (docs/matrix.md has more).", strings.Join(each(rows, Row.Name), ", "), most, len(situations))
 }
 
 // wakes compares the locks that wake their waiters with those that poll.
@@ -90,9 +90,9 @@ func wakes(rows []Row) string {
 	least, _ := extreme(woken, -1, func(r Row) float64 { least, _ := r.inner(); return least }).inner()
 	_, most := extreme(polling, 1, func(r Row) float64 { _, most := r.inner(); return most }).inner()
 	if least <= most {
-		return text + "No difference is sure."
+		return text + "No difference is clear."
 	}
-	return text + "In three of four rounds, those that wake had at least " + bound(least/most) + " times as many."
+	return text + "Waking is clearly faster: at least " + bound(least/most) + " times as many."
 }
 
 // apart says, with each of some numbers of clients, what locks have that poll, and those that wake their waiters.
@@ -188,9 +188,9 @@ func kinds(rows []Row) (woken, polling []Row) {
 	return slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return !r.Woken() }), slices.DeleteFunc(all, Row.Woken)
 }
 
-// cost is what an acquisition costs with the locks that wake their waiters, and with those that poll.
+// cost is what an acquisition costs with the locks that wake their waiters, and with those that poll, of those that renew their leases.
 func cost(rows []Row) string {
-	woken, polling := kinds(rows)
+	woken, polling := kinds(slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.Rung().Renews }))
 	var all []string
 	for i, kind := range [][]Row{woken, polling} {
 		if of := (Row{Rounds: kind}); len(kind) > 0 && len(of.all(sends)) > 0 {
@@ -204,7 +204,7 @@ func cost(rows []Row) string {
 	if len(all) == 0 || len(woken)+len(polling) < 2 {
 		return ""
 	}
-	return "Cost of an acquisition, its work and its release: " + strings.Join(all, ", ") + "."
+	return "Cost of an acquisition, its work and its release, where the lease is renewed: " + strings.Join(all, ", ") + "."
 }
 
 // unsound names the rows that lost updates, and those where turns failed.
@@ -227,18 +227,18 @@ func sure(all []Row) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	text := "How sure: other differences may be chance."
+	text := "How sure: clearly faster is what was faster in three quarters of its rounds than in three quarters of the others'; other differences may be chance."
 	wide := func(r Row) float64 { least, most := over(rate)(r); return most / least }
 	if widest := extreme(rows, 1, wide); wide(widest) > 1 {
 		few, many := over(sends)(widest)
-		alone := map[bool]string{true: ": in some, hardly a client was refused"}[many > few*1.1 && wide(widest) > 2]
-		text += fmt.Sprintf(" The widest range of rounds is %s's with %s, %s%s.", widest.Name(), swept(all).of(widest), span(over(rate)(widest)), alone)
+		text += fmt.Sprintf(" The widest range of rounds is %s's with %s, %s%s.", widest.Name(), swept(all).of(widest), span(over(rate)(widest)),
+			map[bool]string{true: ": in some, hardly a client was refused"}[many > few*1.1 && wide(widest) > 2])
 	}
 	if slices.ContainsFunc(rows, func(r Row) bool { return len(r.Rounds) < fewest }) {
 		text += fmt.Sprintf(" Rows with fewer than %d rounds count as half to twice as fast: -rounds 5 measures more.", fewest)
 	}
 	if least, most := serials(rows); most > changed*least && most <= busy*least {
-		text += " One client alone had " + span(least, most) + " a second, because the computer's speed changed: rely on large differences only, or leave it idle."
+		text += " One client alone mostly had " + span(least, most) + " a second, because the computer's speed changed: rely on large differences only, or leave it idle."
 	}
 	return text
 }

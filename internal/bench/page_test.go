@@ -46,7 +46,6 @@ func TestThePageHasThePicturesAndNeedsNothingElse(t *testing.T) {
 	assert.Contains(t, page, "A &lt;fast&gt; one")
 	assert.Equal(t, len(bench.Pictures), strings.Count(page, "<section>"))
 	assert.Contains(t, page, "This is part of a run")
-	assert.Equal(t, 2, strings.Count(page, "<td>range, 1000 clients</td>"))
 	assert.Contains(t, page, "<dt>in order</dt><dd>pairs of clients")
 	assert.NotContains(t, page, "ZgotmplZ")
 	assert.NotContains(t, strings.ReplaceAll(page, `<a href="https://github.com/lockladder/lockladder/blob/main/docs/`, ""), "://")
@@ -55,11 +54,8 @@ func TestThePageHasThePicturesAndNeedsNothingElse(t *testing.T) {
 
 func TestWithOneNumberOfClientsNothingGrows(t *testing.T) {
 	r := committed(t)
-	growth := bench.Pictures[3].Draw
-	require.Contains(t, written(t, growth, r), ">100 clients<")
 	r.Rows = slices.DeleteFunc(r.Rows, func(row bench.Row) bool { return row.Count("table_clients") != 100 })
-	assert.Empty(t, written(t, growth, r))
-	assert.NotEmpty(t, written(t, bench.Pictures[0].Draw, r))
+	assert.Empty(t, written(t, bench.Pictures[3].Draw, r))
 }
 
 func TestTheCommittedRunNamesItsEnvironment(t *testing.T) {

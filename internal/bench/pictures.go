@@ -124,9 +124,8 @@ func speedDots(all []Row) picture {
 	p := picture{title: "How fast each lock is with " + most, axis: perSecond, legend: []string{oneDot}, found: apart(all, rate, " "+perSecond, swept(all), most),
 		number: "acquisitions/s", heads: []string{"acquisi\u00adtions/s", "range", "in order, %", "com\u00admands", "CPU, µs"}}
 	for _, row := range rows {
-		of := []Row{row}
 		p.rows = append(p.rows, dotsRow{row, []dot{row.dot(rate)},
-			[]string{middle(of, inTurn, percent), middle(of, sends, Brief), middle(of, Row.Work, Brief)}})
+			[]string{middle([]Row{row}, inTurn, percent), middle([]Row{row}, sends, Brief), middle([]Row{row}, Row.Work, Brief)}})
 	}
 	return p
 }
@@ -185,23 +184,28 @@ func class(row Row) string {
 }
 
 // groups are the headings of a picture, in their order: what the reader gives up with a lock.
-var groups = []string{"Lease renewed while the work runs", "All clients in one process: handed over without Redis; no order between processes", "Lease not renewed: long work may lose the lock",
-	"No lease: a client that crashes keeps the lock", "Other locks", "For comparison", "Cut off: not every client had its turn", "✗ lost updates: fast, but wrong"}
+var groups = []string{"Waiters are woken; the lease is renewed while the work runs", "All clients in one process: handed over without Redis; no order between processes",
+	"Waiters poll; the lease is renewed while the work runs", "Waiters poll; lease not renewed: long work may lose the lock", "Waiters poll; no lease: a client that crashes keeps the lock",
+	"Other locks", "For comparison", "Cut off: not every client had its turn", "✗ lost updates: fast, but wrong"}
 
-// group is the number of the heading that a row stands below.
+// Group is the heading that a row stands below.
+func (r Row) Group() string { return groups[r.group()] }
+
 func (r Row) group() int {
 	switch {
 	case r.Wrong():
-		return 7
+		return 8
 	case !r.Finished():
-		return 6
+		return 7
 	case r.Kind() == Baseline:
-		return 5
+		return 6
 	case r.Rung().Name == "":
-		return 4
+		return 5
 	case r.Name() == "bronze":
-		return 3
+		return 4
 	case !r.Rung().Renews:
+		return 3
+	case !r.Woken():
 		return 2
 	case r.Favored():
 		return 1
