@@ -124,8 +124,8 @@ func (g *Generator) prices(string) (string, error) {
 		{"waking the next waiter", "notify's work, less the serial limit's and its other commands", ms(wake)},
 		{"1000 sections without a wait", "the serial limit's work", ms(sections)},
 		{"the lock is free, everybody sleeps", "50 ms × (1 + 1/2 + 1/3 + … + 1/1000)", ms(free)},
-	}) + fmt.Sprintf("\nSo a lock that polls can reach about %.2f of the serial limit: the sections' time divided by"+
-		" the sum of the last two rows.\n", sections/(sections+free)), nil
+	}) + fmt.Sprintf("\nSo a lock that polls can have about %s acquisitions a second: 1000 divided by the sum of the last"+
+		" two rows.\n", bench.Decimal(new(measuredClients*1e6/(sections+free)), bench.Brief)), nil
 }
 
 // work is the processor time of a section in microseconds, of clients and servers
