@@ -13,7 +13,7 @@ import (
 // Findings are what the rows say, each after a word for what it is about, of locks with the most clients.
 func Findings(all []Row) []string {
 	rows, most := greatest(all)
-	found := []string{unreliable(all), fastest(rows, most), ordered(rows), safest(rows), wakes(rows), cost(rows), favored(rows), sure(all), unsound(rows)}
+	found := []string{unreliable(all), fastest(rows, most), favored(rows), ordered(rows), safest(rows), wakes(rows), cost(rows), sure(all), unsound(rows)}
 	return slices.DeleteFunc(found, func(text string) bool { return text == "" })
 }
 
@@ -47,8 +47,8 @@ func fastest(rows []Row, with string) string {
 	}
 	slices.SortStableFunc(all, func(a, b Row) int { return slower(b, a) })
 	first, sure := all[0], "clearly faster than all others"
-	others := slices.DeleteFunc(all[1:], func(r Row) bool { return ahead(first, r) })
-	if names := each(others, Row.Name); len(names) > 4 {
+	names := each(slices.DeleteFunc(all[1:], func(r Row) bool { return ahead(all[:1], []Row{r}) }), Row.Name)
+	if len(names) > 4 {
 		sure = fmt.Sprintf("but not clearly faster than %s and %d others", strings.Join(names[:3], ", "), len(names)-3)
 	} else if len(names) > 0 {
 		sure = "but not clearly faster than " + strings.Join(names, ", ")
@@ -87,12 +87,10 @@ func wakes(rows []Row) string {
 	slices.SortStableFunc(woken, func(a, b Row) int { return slower(b, a) })
 	text := fmt.Sprintf("To wake or to poll: locks that wake their waiters (%s) had %s acquisitions a second, and locks that poll one server %s, which says mostly how long they pause. ",
 		strings.Join(each(woken, Row.Name), ", "), middle(woken, rate, Brief), middle(polling, rate, Brief))
-	least, _ := extreme(woken, -1, func(r Row) float64 { least, _ := r.inner(); return least }).inner()
-	_, most := extreme(polling, 1, func(r Row) float64 { _, most := r.inner(); return most }).inner()
-	if least <= most {
-		return text + "No difference is clear."
+	if ahead(woken, polling) {
+		return text + "Waking is clearly faster."
 	}
-	return text + "Waking is clearly faster: at least " + bound(least/most) + " times as many."
+	return text + "No difference is clear."
 }
 
 // apart says, with each of some numbers of clients, what locks have that poll, and those that wake their waiters.
@@ -109,18 +107,28 @@ func apart(all []Row, of func(Row) *float64, unit string, s varied, values ...st
 	return "Locks that poll one server: " + strings.Join(poll, ", ") + unit + ". Locks that wake their waiters: " + strings.Join(wake, ", ") + "."
 }
 
-// ahead says that three quarters of a row's rounds were faster than three quarters of another's.
-func ahead(fast, slow Row) bool {
-	least, _ := fast.inner()
-	_, most := slow.inner()
-	return least > most
+// ahead says that three quarters of each fast row's rounds were faster than three quarters of each slow one's, and still
+// are as multiples of the speed of one client alone: the computer's speed may have changed.
+func ahead(fast, slow []Row) bool {
+	for _, of := range []func(Row) *float64{rate, Row.Ratio} {
+		for _, row := range fast {
+			least, _ := row.inner(of)
+			if slices.ContainsFunc(slow, func(r Row) bool { _, most := r.inner(of); return least <= most }) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
-// inner is the slowest of three quarters of a row's rounds, and the fastest: a quarter is left out at that end.
-func (r Row) inner() (least, most float64) {
-	all, doubt := slices.Sorted(slices.Values(r.all(rate))), 1.0
+// inner is the least of three quarters of a row's rounds, and the most: a quarter is left out at that end.
+func (r Row) inner(of func(Row) *float64) (least, most float64) {
+	all, doubt := slices.Sorted(slices.Values(r.all(of))), 1.0
 	if len(r.Rounds) < fewest {
 		doubt = 2
+	}
+	if len(all) == 0 {
+		return math.Inf(1), 0
 	}
 	out := (len(all) - 1) / 4
 	return all[out] / doubt, all[len(all)-1-out] * doubt
@@ -151,14 +159,12 @@ func locks(rows []Row) []Row {
 }
 
 // over is the least and the most of something in the rounds of a row. Those of an older file may lack it.
-func over(of func(Row) *float64) func(Row) (least, most float64) {
-	return func(r Row) (least, most float64) {
-		all := r.all(of)
-		if x := of(r); len(all) == 0 && x != nil {
-			all = append(all, *x)
-		}
-		return slices.Min(append(all, math.Inf(1))), slices.Max(append(all, 0))
+func (r Row) over(of func(Row) *float64) (least, most float64) {
+	all := r.all(of)
+	if x := of(r); len(all) == 0 && x != nil {
+		all = append(all, *x)
 	}
+	return slices.Min(append(all, math.Inf(1))), slices.Max(append(all, 0))
 }
 
 func rate(r Row) *float64   { return r.Number("acquisitions_per_second") }
@@ -188,23 +194,19 @@ func kinds(rows []Row) (woken, polling []Row) {
 	return slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return !r.Woken() }), slices.DeleteFunc(all, Row.Woken)
 }
 
-// cost is what an acquisition costs with the locks that wake their waiters, and with those that poll, of those that renew their leases.
+// cost is what an acquisition costs with the locks that renew their leases, and wake their waiters or poll.
 func cost(rows []Row) string {
 	woken, polling := kinds(slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.Rung().Renews }))
-	var all []string
-	for i, kind := range [][]Row{woken, polling} {
-		if of := (Row{Rounds: kind}); len(kind) > 0 && len(of.all(sends)) > 0 {
-			text := figure(of.median(sends)) + " commands"
-			if len(of.all(Row.Work)) > 0 {
-				text += " and " + figure(of.median(Row.Work)) + " µs of processor time"
-			}
-			all = append(all, text+" with locks that "+[]string{"wake their waiters", "poll one server"}[i])
-		}
-	}
-	if len(all) == 0 || len(woken)+len(polling) < 2 {
+	if len(woken) == 0 || len(polling) == 0 {
 		return ""
 	}
-	return "Cost of an acquisition, its work and its release, where the lease is renewed: " + strings.Join(all, ", ") + "."
+	text := "Cost of an acquisition, its work and its release, where the lease is renewed: " + middle(woken, sends, Brief) +
+		" commands with locks that wake their waiters, " + middle(polling, sends, Brief) + " with locks that poll"
+	calls := func(r Row) *float64 { return r.Number("calls_per_section") }
+	if middle(woken, calls, Brief) != NotMeasured {
+		text += "; with those inside scripts, " + middle(woken, calls, Brief) + " and " + middle(polling, calls, Brief)
+	}
+	return text + "."
 }
 
 // unsound names the rows that lost updates, and those where turns failed.
@@ -227,18 +229,18 @@ func sure(all []Row) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	text := "How sure: clearly faster is what was faster in three quarters of its rounds than in three quarters of the others'; other differences may be chance."
-	wide := func(r Row) float64 { least, most := over(rate)(r); return most / least }
+	text := "How sure: clearly faster is what was so in three quarters of the rounds, in acquisitions a second and in times serial; other differences may be chance."
+	wide := func(r Row) float64 { least, most := r.over(rate); return most / least }
 	if widest := extreme(rows, 1, wide); wide(widest) > 1 {
-		few, many := over(sends)(widest)
-		text += fmt.Sprintf(" The widest range of rounds is %s's with %s, %s%s.", widest.Name(), swept(all).of(widest), span(over(rate)(widest)),
+		few, many := widest.over(sends)
+		text += fmt.Sprintf(" The widest range of a lock's rounds is %s's with %s, %s%s.", widest.Name(), swept(all).of(widest), span(widest.over(rate)),
 			map[bool]string{true: ": in some, hardly a client was refused"}[many > few*1.1 && wide(widest) > 2])
 	}
 	if slices.ContainsFunc(rows, func(r Row) bool { return len(r.Rounds) < fewest }) {
 		text += fmt.Sprintf(" Rows with fewer than %d rounds count as half to twice as fast: -rounds 5 measures more.", fewest)
 	}
 	if least, most := serials(rows); most > changed*least && most <= busy*least {
-		text += " One client alone mostly had " + span(least, most) + " a second, because the computer's speed changed: rely on large differences only, or leave it idle."
+		text += " Beside the rounds, one client alone mostly had " + span(least, most) + " a second, because the computer's speed changed: rely on large differences only, or leave it idle."
 	}
 	return text
 }
@@ -269,12 +271,6 @@ func serials(rows []Row) (least, most float64) {
 
 // fewest is how many rounds can be compared with others.
 const fewest = 3
-
-// bound rounds a number down, which is at least so much, to two digits.
-func bound(v float64) string {
-	digit := math.Pow(10, math.Floor(math.Log10(v))-1)
-	return fmt.Sprintf("%.*f", max(0, int(0.5-math.Log10(digit))), math.Floor(v/digit+1e-4)*digit)
-}
 
 // situations are what may happen to a lock: what a reader calls it, and the scenarios that show whether it holds.
 var situations = [][]string{

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -50,12 +49,6 @@ func TestThePageHasThePicturesAndNeedsNothingElse(t *testing.T) {
 	assert.NotContains(t, page, "ZgotmplZ")
 	assert.NotContains(t, strings.ReplaceAll(page, `<a href="https://github.com/lockladder/lockladder/blob/main/docs/`, ""), "://")
 	assert.NotRegexp(t, `<(script|img|link|iframe)[^>]*(src|href)=`, page)
-}
-
-func TestWithOneNumberOfClientsNothingGrows(t *testing.T) {
-	r := committed(t)
-	r.Rows = slices.DeleteFunc(r.Rows, func(row bench.Row) bool { return row.Count("table_clients") != 100 })
-	assert.Empty(t, written(t, bench.Pictures[3].Draw, r))
 }
 
 func TestTheCommittedRunNamesItsEnvironment(t *testing.T) {

@@ -41,8 +41,7 @@ const (
 	dotsHeight   = 24
 	lineLength   = 84 // characters of small text
 	titleLength  = 62
-	foundLength  = 52 // its letters are bold
-	oneDot       = "median and range of the rounds"
+	foundLength  = 60 // its letters are bold
 	perSecond    = "acquisitions a second"
 )
 
@@ -73,7 +72,7 @@ type dot struct {
 }
 
 func (r Row) dot(of func(Row) *float64) dot {
-	least, most := over(of)(r)
+	least, most := r.over(of)
 	return dot{r.median(of), least, most, len(r.all(of))}
 }
 
@@ -121,11 +120,11 @@ func greatest(all []Row) (rows []Row, most string) {
 // speedDots are the acquisitions a second.
 func speedDots(all []Row) picture {
 	rows, most := greatest(all)
-	p := picture{title: "How fast each lock is with " + most, axis: perSecond, legend: []string{oneDot}, found: apart(all, rate, " "+perSecond, swept(all), most),
-		number: "acquisitions/s", heads: []string{"acquisi\u00adtions/s", "range", "in order, %", "com\u00admands", "CPU, µs"}}
+	p := picture{title: "How fast each lock is with " + most, axis: perSecond, legend: []string{"median and range of the rounds"}, found: apart(all, rate, " "+perSecond, swept(all), most),
+		number: "acquisitions/s", heads: []string{"acquisi\u00adtions/s", "range", "in order, %", "com\u00admands", "times serial"}}
 	for _, row := range rows {
 		p.rows = append(p.rows, dotsRow{row, []dot{row.dot(rate)},
-			[]string{middle([]Row{row}, inTurn, percent), middle([]Row{row}, sends, Brief), middle([]Row{row}, Row.Work, Brief)}})
+			[]string{middle([]Row{row}, inTurn, percent), middle([]Row{row}, sends, Brief), middle([]Row{row}, Row.Ratio, Brief)}})
 	}
 	return p
 }
@@ -184,9 +183,8 @@ func class(row Row) string {
 }
 
 // groups are the headings of a picture, in their order: what the reader gives up with a lock.
-var groups = []string{"Waiters are woken; the lease is renewed while the work runs", "All clients in one process: handed over without Redis; no order between processes",
-	"Waiters poll; the lease is renewed while the work runs", "Waiters poll; lease not renewed: long work may lose the lock", "Waiters poll; no lease: a client that crashes keeps the lock",
-	"Other locks", "For comparison", "Cut off: not every client had its turn", "✗ lost updates: fast, but wrong"}
+var groups = []string{"Waiters are woken; the lease is renewed while the work runs", "All clients in one process: handed over without Redis; no order between processes", "Waiters poll; the lease is renewed while the work runs", "Waiters poll; lease not renewed: long work may lose the lock", "Waiters poll; no lease: a client that crashes keeps the lock", "Other locks",
+	"For comparison", "Cut off: not every client had its turn", "✗ lost updates: fast, but wrong"}
 
 // Group is the heading that a row stands below.
 func (r Row) Group() string { return groups[r.group()] }
