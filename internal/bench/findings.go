@@ -46,7 +46,7 @@ func fastest(rows []Row, with string) string {
 		return "" // the same lock, with several pauses
 	}
 	slices.SortStableFunc(all, func(a, b Row) int { return slower(b, a) })
-	first, sure := all[0], "clearly faster than all others"
+	first, sure := all[0], "clearly faster than all other locks"
 	names := each(slices.DeleteFunc(all[1:], func(r Row) bool { return ahead(all[:1], []Row{r}) }), Row.Name)
 	if len(names) > 4 {
 		sure = fmt.Sprintf("but not clearly faster than %s and %d others", strings.Join(names[:3], ", "), len(names)-3)
@@ -75,7 +75,7 @@ func safest(rows []Row) string {
 	}
 	most := extreme(rows, 1, func(r Row) float64 { return float64(r.holds()) }).holds()
 	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.holds() < most })
-	return fmt.Sprintf("Safest: %s, which hold in %d of %d situations (docs/matrix.md has more).", strings.Join(each(rows, Row.Name), ", "), most, len(situations))
+	return fmt.Sprintf("Safest: %s, which hold in %d of %d situations; none holds in more (docs/matrix.md).", strings.Join(each(rows, Row.Name), ", "), most, len(situations))
 }
 
 // wakes compares the locks that wake their waiters with those that poll.

@@ -173,7 +173,7 @@ func class(row Row) string {
 	class := "other"
 	if row.Wrong() || row.failed() != "" {
 		class = "wrong"
-	} else if row.Woken() {
+	} else if row.Woken() && !row.Favored() {
 		class = "woken"
 	}
 	if len(row.Rounds) < 2 {
