@@ -131,7 +131,7 @@
         for (let n = 0; n < slides.length; n++) {
           const run = n > 0 && slides[n - 1].querySelector(':scope > .player .lanes'); // a click was in it
           if (run) { slides[n - 1].querySelector('[aria-label="to the end"]').click(); }
-          for (let keys = 0; shown() < n && keys < 5; keys++) { // the first ones answer
+          for (let keys = 0; shown() < n && keys < 7; keys++) { // the first ones answer
             key(run ? 'PageDown' : ['PageDown', ' ', 'ArrowRight'][n % 3], run || document);
           }
           if (shown() !== n) { wrong.push('a key turns to ' + shown() + ', not ' + n); break; }

@@ -35,12 +35,14 @@
     });
   }
 
-  // halves draws a benchmark's picture, which is high, again: its first group on one slide, its other groups on the
+  // halves draws a benchmark's picture, which is high, again: its first groups on one slide, its other groups on the
   // next, each with the scale and of the same size. What it says is below it if that is short, and in the list of findings if not.
   function halves(img) {
     return fetch(img.src).then(function (got) { return got.text(); }).then(function (text) {
       var low = Number(/\dV([\d.]+)/.exec(text)[1]), legend = Number(/cy="(\d+)/.exec(text)[1]);
-      var groups = Array.from(text.matchAll(/y="([\d.]+)" dy="-20"/g), function (group) { return group[1] - 36; }), next = groups[1], most = Math.max(next - groups[0], low - next);
+      var groups = Array.from(text.matchAll(/y="([\d.]+)" dy="-20"/g), function (group) { return group[1] - 36; });
+      function higher(cut) { return Math.max(cut - groups[0], low - cut); }
+      var next = groups.slice(1).sort(function (a, b) { return higher(a) - higher(b); })[0], most = higher(next);
       var column = /dy="-4" text-anchor="end" class="small">([^<]+)/.exec(text), cut = text.indexOf('y="' + (next + 36)); // above its label
       var says = Array.from(text.matchAll(/class="found">([^<]+)/g), function (line) { return line[1]; }).join(' ');
       function part(y, from, to, left, span, wide, apart) { // of the picture, at a height; its points are further apart
