@@ -183,12 +183,14 @@ func class(row Row) string {
 }
 
 // groups are the headings of a picture, in their order: what the reader gives up with a lock.
-var groups = []string{"Waiters are woken; the lease is renewed while the work runs", "All clients in one process: handed over without Redis; no order between processes", "Waiters poll; the lease is renewed while the work runs", "Waiters poll; lease not renewed: long work may lose the lock", "Waiters poll; no lease: a client that crashes keeps the lock", "Other locks",
-	"For comparison", "Cut off: not every client had its turn", "✗ lost updates: fast, but wrong"}
+var groups = []string{"Waiters are woken; the lease is renewed while the work runs",
+	"All clients in one process: handed over without Redis; no order between processes", "Waiters poll; the lease is renewed while the work runs", "Waiters poll; lease not renewed: long work may lose the lock",
+	"Waiters poll; no lease: a client that crashes keeps the lock", "Other locks", "For comparison", "Cut off: not every client had its turn", "✗ lost updates: fast, but wrong"}
 
 // Group is the heading that a row stands below.
 func (r Row) Group() string { return groups[r.group()] }
 
+// group is the heading's number.
 func (r Row) group() int {
 	switch {
 	case r.Wrong():
@@ -293,7 +295,7 @@ func (p picture) placeLegend(y float64) (legend []placed) {
 	for i, text := range p.legend {
 		place(text, "other", i)
 	}
-	if slices.ContainsFunc(p.rows, func(d dotsRow) bool { return d.row.Woken() }) {
+	if slices.ContainsFunc(p.rows, func(d dotsRow) bool { return strings.HasPrefix(class(d.row), "woken") }) {
 		place("woken, doesn't poll", "woken", n-1)
 	}
 	if slices.ContainsFunc(p.rows, func(d dotsRow) bool { return len(d.row.Rounds) < 2 }) {

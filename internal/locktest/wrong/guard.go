@@ -138,13 +138,9 @@ func (g *guard) Lock(ctx context.Context) error {
 		ctx = context.WithoutCancel(ctx)
 	}
 	if !g.AskOn {
-		heard := g.env.Nodes[0].Subscribe(ctx)
-		if g.Listens {
-			heard.Subscribe(ctx, g.env.Key)
-		}
 		err := g.poll(ctx)
-		if err == nil {
-			heard.Close()
+		if err != nil && g.Listens {
+			g.env.Nodes[0].Subscribe(context.WithoutCancel(ctx), g.env.Key)
 		}
 		if g.Yes && ctx.Err() != nil {
 			return nil
@@ -260,14 +256,14 @@ func (g *guard) watch(sent time.Time) {
 	})
 	go func() {
 		defer close(done)
-		for every := g.env.TTL / 3; (first || !g.FirstOnly) && lock.Sleep(ctx, every) == nil; {
+		for pause := g.env.TTL / 3; (first || !g.FirstOnly) && lock.Sleep(ctx, pause) == nil; {
 			sent := time.Now()
 			kept, err := g.renew(ctx, token)
 			if g.FromReply {
 				sent = time.Now()
 			}
 			if err != nil && g.Slows {
-				every = g.env.TTL * 3 / 5
+				pause = g.env.TTL * 3 / 5
 			}
 			if err == nil && !kept {
 				lose()
