@@ -17,28 +17,6 @@ func Findings(all []Row) []string {
 	return slices.DeleteFunc(found, func(text string) bool { return text == "" })
 }
 
-// growth has how fast each lock is with each number of clients, in the order of the last table.
-func growth(all []Row) string {
-	s := swept(all)
-	last, _ := greatest(all)
-	if len(s.values) < 2 || len(all) != len(s.values)*len(each(last, Row.Name)) { // with several pauses, there are more
-		return ""
-	}
-	text := fmt.Sprintf("  %-20s", "acquisitions/s with")
-	for _, value := range s.values {
-		text += fmt.Sprintf(" %20s", value)
-	}
-	for _, row := range slices.SortedStableFunc(slices.Values(last), rank) {
-		text += fmt.Sprintf("\n  %-20s", row.Name())
-		for _, r := range all {
-			if r.Name() == row.Name() {
-				text += fmt.Sprintf(" %20s", figure(r.speed()))
-			}
-		}
-	}
-	return text
-}
-
 // fastest is the lock with most acquisitions a second, and those that may be as fast.
 func fastest(rows []Row, with string) string {
 	all := slices.DeleteFunc(locks(rows), Row.Favored)
@@ -52,6 +30,9 @@ func fastest(rows []Row, with string) string {
 		sure = fmt.Sprintf("but not clearly faster than %s and %d others", strings.Join(names[:3], ", "), len(names)-3)
 	} else if len(names) > 0 {
 		sure = "but not clearly faster than " + strings.Join(names, ", ")
+	}
+	if len(names) > 0 {
+		sure += ": their rounds overlap"
 	}
 	return fmt.Sprintf("Fastest with %s: %s, %s acquisitions a second, %s.", with, first.Name(), figure(first.speed()), sure)
 }

@@ -35,10 +35,10 @@ func TestALockIsFasterIfThreeOfFourRoundsWere(t *testing.T) {
 	assert.Contains(t, wakes([]Row{fair, gold, bronze}), "(reentrant/fair) had 500 acquisitions a second, and locks that poll one server 50.0–120,"+
 		" which says mostly how long they pause. Waking is clearly faster.")
 	gold.Rounds[2].Set("acquisitions_per_second", 510.0)
-	assert.Equal(t, fastest+"but not clearly faster than gold.", of(bronze, gold, fair), "two of six were")
+	assert.Equal(t, fastest+"but not clearly faster than gold: their rounds overlap.", of(bronze, gold, fair), "two of six were")
 	assert.Contains(t, wakes([]Row{fair, gold}), "No difference is clear.")
 	assert.Contains(t, of(oneRound(lockRow("gold", 0.9, nil)), fair), "but not clearly faster than reentrant/fair", "one round may have been a chance")
-	assert.Equal(t, fastest+"but not clearly faster than a, b, c and 2 others.", of(fair, lockRow("a", 0.5, nil),
+	assert.Equal(t, fastest+"but not clearly faster than a, b, c and 2 others: their rounds overlap.", of(fair, lockRow("a", 0.5, nil),
 		lockRow("b", 0.5, nil), lockRow("c", 0.5, nil), lockRow("d", 0.5, nil), lockRow("e", 0.5, nil)))
 	for _, round := range gold.Rounds {
 		round.Set("ratio_to_serial", 0.6)
@@ -110,21 +110,22 @@ func TestTheMoreRoundsThereAreTheBetterTheMedianIsKnown(t *testing.T) {
 }
 
 func TestARowIsMeasuredUntilItsRatioIsKnownOrItsTimeIsOver(t *testing.T) {
-	rounds := func(n int, noise float64) (done []Row) {
+	rounds := func(n int, noise float64, took time.Duration) *series {
+		var done []Row
 		for i := range n {
 			done = append(done, RowOf(map[string]any{"finished": true, "ratio_to_serial": 1 + noise*float64(i%2)}))
 		}
-		return done
+		return &series{rounds: done, took: took}
 	}
 	r := &Runner{Settings: Settings{Rounds: 5, Patience: time.Second}}
-	assert.True(t, r.another(rounds(4, 0), time.Hour), "five at least")
-	assert.True(t, r.another(rounds(5, 0), 0), "of five the median says little")
-	assert.False(t, r.another(rounds(6, 0.04), 0))
-	assert.True(t, r.another(rounds(6, 0.1), 0))
-	assert.False(t, r.another(rounds(6, 0.1), time.Second))
-	assert.False(t, r.another(rounds(25, 0.1), 0))
+	assert.True(t, r.another(rounds(4, 0, time.Hour)), "five at least")
+	assert.True(t, r.another(rounds(5, 0, 0)), "of five the median says little")
+	assert.False(t, r.another(rounds(6, 0.04, 0)))
+	assert.True(t, r.another(rounds(6, 0.1, 0)))
+	assert.False(t, r.another(rounds(6, 0.1, time.Second)))
+	assert.False(t, r.another(rounds(25, 0.1, 0)))
 	r.Patience = 0
-	assert.False(t, r.another(rounds(5, 0.1), 0), "no more than were asked for")
+	assert.False(t, r.another(rounds(5, 0.1, 0)), "no more than were asked for")
 }
 
 func TestADifferenceIsNoiseUntilTheEndsOfTheIntervalsAreApart(t *testing.T) {

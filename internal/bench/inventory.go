@@ -174,10 +174,9 @@ func (w *Inventory) read() error {
 		terminal.Wrong(len(w.before.Rows) == 0, "-against %s: there is no row in it", w.against))
 }
 
-// Findings are what the rows say: how fast each lock is with each number of clients, sentences,
-// and a table of how the rows differ from those of an earlier run.
+// Findings are what the rows say, and a table of how they differ from those of an earlier run.
 func (w *Inventory) Findings(r Report) []string {
-	found := slices.DeleteFunc(append([]string{growth(r.Rows)}, Findings(r.Rows)...), func(text string) bool { return text == "" })
+	found := Findings(r.Rows)
 	if w.against != "" && len(r.Rows) > 0 {
 		found = append(found, strings.TrimSpace(Compare(w.against, w.before, r)))
 	}

@@ -185,7 +185,7 @@ func class(row Row) string {
 // groups are the headings of a picture, in their order: what the reader gives up with a lock.
 var groups = []string{"Waiters are woken; the lease is renewed while the work runs",
 	"All clients in one process: handed over without Redis; no order between processes", "Waiters poll; the lease is renewed while the work runs", "Waiters poll; lease not renewed: long work may lose the lock",
-	"Waiters poll; no lease: a client that crashes keeps the lock", "Other locks", "For comparison", "Cut off: not every client had its turn", "✗ lost updates: fast, but wrong"}
+	"Waiters poll; no lease: a client that crashes keeps the lock", "Other locks", "For comparison: no lock, or one client alone", "Cut off: not every client had its turn", "✗ lost updates: fast, but wrong"}
 
 // Group is the heading that a row stands below.
 func (r Row) Group() string { return groups[r.group()] }

@@ -13,7 +13,7 @@ import (
 	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
-// Runner measures subjects one after the other on the same servers. Its fields are not changed
+// Runner measures subjects on the same servers, never two at a time. Its fields are not changed
 // while a Measure is under way, and it is used by one goroutine at a time, Progress by any.
 type Runner struct {
 	Settings
@@ -29,19 +29,26 @@ type Runner struct {
 	under  atomic.Pointer[round] // whose clock is running
 }
 
-// stage is where a row under way is: in a round, of the subject itself or of the serial
+// stage is where a run under way is: in a round of a row, of the subject itself or of the serial
 // limit that it is compared with.
 type stage struct {
+	row, rows     int // from 1
+	subject       Subject
 	round, rounds int // from 1; more may follow
 	serial        bool
 }
 
-// Progress continues the name of the row under way with how far it is.
+func (s stage) String() string { return fmt.Sprintf("row %d of %d", s.row, s.rows) }
+
+// Progress says which row is under way, and how far it is.
 func (r *Runner) Progress() string {
-	text := ""
 	now := r.stage.Load()
-	if now != nil && r.paired() {
-		text = fmt.Sprintf(", round %d", now.round)
+	if now == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d: %s", now.row, now.rows, now.subject.Name)
+	if r.paired() {
+		text += fmt.Sprintf(", round %d", now.round)
 		if now.round <= now.rounds {
 			text += fmt.Sprintf("/%d", now.rounds)
 		}
@@ -57,7 +64,7 @@ func (r *Runner) Progress() string {
 	if of := s.each * len(s.clients); of > 0 {
 		turns = fmt.Sprintf("%d/%d turns, ", s.sections.Load(), of)
 	}
-	if now != nil && now.serial {
+	if now.serial {
 		turns = "" // they are other clients'
 	}
 	return fmt.Sprintf("%s: %s%.1f s", text, turns, time.Since(s.started).Seconds())
@@ -74,38 +81,76 @@ func (r *Runner) Progress() string {
 // cannot be built, ctx has ended. The keys it has written by then are under the
 // servers' prefix, so the servers' Close removes them.
 func (r *Runner) Measure(ctx context.Context, subject Subject) (Row, error) {
-	row, err := r.measure(ctx, subject)
-	if err != nil {
-		return Row{}, lock.Failed(ctx, "measure", subject.Name, err)
+	rows, err := r.MeasureAll(ctx, []Subject{subject})
+	if len(rows) > 0 {
+		return rows[0], nil
 	}
-	row = row.explained()
-	if subject.Note != "" {
-		row.notes = append(row.notes, subject.Note)
+	if ctx.Err() != nil {
+		err = lock.Failed(ctx, "measure", subject.Name, ctx.Err())
 	}
-	return row, nil
+	return Row{}, err
 }
 
-func (r *Runner) measure(ctx context.Context, subject Subject) (Row, error) {
+// MeasureAll measures each subject as Measure does, in turns: one round of each, and then another
+// of those that need it. So the computer's speed, which may change from minute to minute, is in all rows alike.
+//
+// The rows are in the order of the subjects. With an error, which is ErrInterrupted when ctx has
+// ended, they are those of which a round was measured.
+func (r *Runner) MeasureAll(ctx context.Context, subjects []Subject) (rows []Row, err error) {
 	defer r.stage.Store(nil)
-	if !r.paired() {
-		r.stage.Store(&stage{round: 1, rounds: 1})
-		return r.round(ctx, subject)
-	}
-	var done []Row
-	for began := time.Now(); r.another(done, time.Since(began)); {
-		row, err := r.compared(ctx, subject, stage{len(done) + 1, r.Rounds, false})
-		if err != nil && len(done) == 0 {
-			return Row{}, err
+	all := make([]series, len(subjects))
+	for round, more := 1, true; more && err == nil; round++ {
+		more = false
+		for i := 0; i < len(subjects) && err == nil; i++ {
+			if s := &all[i]; r.another(s) {
+				more = true
+				err = r.next(ctx, s, stage{i + 1, len(subjects), subjects[i], round, r.Rounds, false})
+			}
 		}
-		if err != nil || ctx.Err() != nil && !row.Finished() && len(done) > 0 {
+	}
+	for i, s := range all {
+		if len(s.rounds) == 0 {
 			break
 		}
-		done = append(done, row)
-		if !row.Finished() {
-			break // the next would take as long
+		row := s.rounds[0]
+		if r.paired() {
+			row = Median(s.rounds, r.Rounds)
 		}
+		row = row.explained()
+		if note := subjects[i].Note; note != "" {
+			row.notes = append(row.notes, note)
+		}
+		rows = append(rows, row)
 	}
-	return Median(done, r.Rounds), nil
+	return rows, err
+}
+
+// series has the rounds of a row.
+type series struct {
+	rounds []Row
+	took   time.Duration
+	ended  bool // no other follows
+}
+
+// next measures one more round of a row.
+func (r *Runner) next(ctx context.Context, s *series, now stage) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w before %v", ErrInterrupted, now)
+	}
+	began := time.Now()
+	row, err := r.compared(ctx, now)
+	s.took += time.Since(began)
+	interrupted := ctx.Err() != nil && (err != nil || !row.Finished())
+	if err == nil && (!interrupted || len(s.rounds) == 0) {
+		s.rounds = append(s.rounds, row)
+	}
+	switch s.ended = err != nil || !row.Finished(); { // the next would take as long
+	case interrupted:
+		return fmt.Errorf("%w in %v", ErrInterrupted, now)
+	case len(s.rounds) == 0:
+		return lock.Failed(ctx, "measure", now.subject.Name, err)
+	}
+	return nil
 }
 
 // A row with patience is measured until its spread is so small, in percent: the range of
@@ -115,22 +160,24 @@ const (
 	mostRounds   = 25
 )
 
-// another says whether a row that took so long needs one more round.
-func (r *Runner) another(done []Row, took time.Duration) bool {
-	n := len(done)
-	if n < max(r.Rounds, 1) || took >= r.Patience || n >= mostRounds {
-		return n < max(r.Rounds, 1)
+// another says whether a row needs one more round.
+func (r *Runner) another(s *series) bool {
+	n := len(s.rounds)
+	if s.ended || n < max(r.Rounds, 1) {
+		return !s.ended
 	}
-	return n < trusted || Median(done, 0).spread() > enoughSpread
+	return s.took < r.Patience && n < mostRounds && (n < trusted || Median(s.rounds, 0).spread() > enoughSpread)
 }
 
 // paired says whether rows are measured in rounds, each just after the serial limit.
 func (s Settings) paired() bool { return s.Rounds > 1 || s.Patience > 0 }
 
-// compared measures a subject just after the serial limit.
-func (r *Runner) compared(ctx context.Context, subject Subject, now stage) (Row, error) {
-	r.serial = nil
-	if !isSerialLimit(subject) {
+// compared measures a round, where there are several just after the serial limit.
+func (r *Runner) compared(ctx context.Context, now stage) (Row, error) {
+	if r.paired() {
+		r.serial = nil
+	}
+	if r.paired() && !isSerialLimit(now.subject) {
 		serial := now
 		serial.serial = true
 		r.stage.Store(&serial)
@@ -142,7 +189,7 @@ func (r *Runner) compared(ctx context.Context, subject Subject, now stage) (Row,
 		return Row{}, ctx.Err()
 	}
 	r.stage.Store(&now)
-	return r.round(ctx, subject)
+	return r.round(ctx, now.subject)
 }
 
 // round measures a subject once.

@@ -194,6 +194,26 @@ func TestEveryRoundComesJustAfterTheSerialLimit(t *testing.T) {
 	has(t, serial, map[string]any{"sections": 1000, "sold": 1000, "table_clients": 5}) // five turns say nothing
 }
 
+func TestRowsAreMeasuredInTurns(t *testing.T) {
+	r := embedded(t, 1, 1)
+	r.Rounds = 3
+	var order string
+	named := func(name string, fails int) bench.Subject {
+		return bench.Subject{Name: name, Build: func(lock.Env) (lock.Lock, error) {
+			if order += name; strings.Count(order, name) == fails {
+				return nil, lock.ErrLost
+			}
+			return fake(func(context.Context) error { return nil }), nil
+		}}
+	}
+	// A round builds two locks, of which one warms up. What fails later on keeps the rounds it has.
+	rows, err := r.MeasureAll(t.Context(), []bench.Subject{named("a", 0), named("b", 6), named("c", 0)})
+	require.NoError(t, err)
+	assert.Equal(t, "aabbccaabbccaabbcc", order)
+	require.Len(t, rows, 3)
+	assert.Equal(t, []int{3, 2, 3}, []int{len(rows[0].Rounds), len(rows[1].Rounds), len(rows[2].Rounds)})
+}
+
 func TestRoundsThatAreCutOffAreLeftOut(t *testing.T) {
 	locktest.Long(t, "it measures 2000 turns")
 	r := embedded(t, 3, 3)
@@ -235,9 +255,9 @@ func TestEveryClientTakesSoManyTurnsAndTheProgressSaysHowMany(t *testing.T) {
 	}
 	row := measure(t, r, subject(t, "gold"))
 	has(t, row, map[string]any{"sections": 12, "sold": 12, "jain": 1})
-	assert.Equal(t, ": 0/12 turns", seen[0])
-	assert.Equal(t, ": 11/12 turns", seen[11])
-	assert.Equal(t, ": warming up", r.Progress())
+	assert.Equal(t, "1 of 1: gold: 0/12 turns", seen[0])
+	assert.Equal(t, "1 of 1: gold: 11/12 turns", seen[11])
+	assert.Empty(t, r.Progress())
 }
 
 func TestAHolderFinishesAndReleasesWhenTheRunIsCanceled(t *testing.T) {

@@ -4,6 +4,7 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,34 +150,21 @@ func (o *options) wrapped(text string) (all string) {
 	return all
 }
 
-// tables measures the rows of one table after the other. Ended by ctx, it says
-// where. An interrupt that comes when the last row is complete interrupts nothing.
+// tables measures one table after the other, the rows of each in turns. Ended by ctx, it says where.
 func (o *options) tables(ctx context.Context, stderr io.Writer) (measured []bench.Row, err error) {
-	n, of := 0, len(o.run.Subjects)*len(o.plan.Tables)
 	for _, table := range o.plan.Tables {
 		table.Servers = o.servers
-		for _, subject := range o.run.Subjects {
-			n++
-			if ctx.Err() != nil {
-				return measured, fmt.Errorf("%w before row %d of %d", bench.ErrInterrupted, n, of)
-			}
-			stop := terminal.Progress(stderr, func() string {
-				return fmt.Sprintf("%d of %d: %s%s", n, of, subject.Name, table.Progress())
-			})
-			row, err := table.Measure(ctx, subject)
-			stop()
-			if err == nil {
-				measured = append(measured, row)
-			}
-			if ctx.Err() != nil && (err != nil || !row.Complete()) {
-				return measured, fmt.Errorf("%w in row %d of %d", bench.ErrInterrupted, n, of)
-			}
-			if err = errors.Join(err, o.out.Flush()); err != nil {
-				return measured, err
-			}
+		stop := terminal.Progress(stderr, func() string {
+			return strings.ReplaceAll(table.Title, "\n\n", ", ") + table.Progress()
+		})
+		rows, failed := table.MeasureAll(ctx, o.run.Subjects)
+		stop()
+		measured = append(measured, rows...)
+		if err = cmp.Or(failed, o.out.Flush()); err != nil {
+			break
 		}
 	}
-	return measured, nil
+	return measured, err
 }
 
 // connect makes the servers of a run. down takes down what was made, also after
