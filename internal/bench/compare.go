@@ -85,6 +85,9 @@ func difference(then, now Row) string {
 
 const tooFew = "too few"
 
+// fewest is how many rounds can be compared with those of another run.
+const fewest = 3
+
 // drift is by which part the same program differs between two runs, whatever its rounds
 // say: memory lies elsewhere, and the machine has other neighbors. Of 20 pairs of runs of
 // one program on a busy machine, 8 had a row that was called different with 0.05, 2 with 0.2

@@ -13,7 +13,7 @@ import (
 // Findings are what the rows say, each after a word for what it is about, of locks with the most clients.
 func Findings(all []Row) []string {
 	rows, most := greatest(all)
-	found := []string{unreliable(all), fastest(rows, most), favored(rows), ordered(rows), safest(rows), wakes(rows), cost(rows), sure(all), unsound(rows)}
+	found := []string{unreliable(all), fastest(rows, most), wakes(rows), ordered(rows), safest(rows), cost(rows), favored(rows), unsound(rows), sure(all)}
 	return slices.DeleteFunc(found, func(text string) bool { return text == "" })
 }
 
@@ -25,14 +25,15 @@ func fastest(rows []Row, with string) string {
 	}
 	slices.SortStableFunc(all, func(a, b Row) int { return slower(b, a) })
 	first, sure := all[0], "clearly faster than all other locks"
-	names := each(slices.DeleteFunc(all[1:], func(r Row) bool { return ahead(all[:1], []Row{r}) }), Row.Name)
+	names := each(slices.DeleteFunc(all[1:], func(r Row) bool { return ahead(all[:1], []Row{r}) }), func(r Row) string {
+		times := r.over(first)
+		won := len(slices.DeleteFunc(slices.Clone(times), func(x float64) bool { return x <= 1 }))
+		return fmt.Sprintf("%s (faster in %d of %s)", r.Name(), won, Plural(len(times), "round"))
+	})
 	if len(names) > 4 {
 		sure = fmt.Sprintf("but not clearly faster than %s and %d others", strings.Join(names[:3], ", "), len(names)-3)
 	} else if len(names) > 0 {
 		sure = "but not clearly faster than " + strings.Join(names, ", ")
-	}
-	if len(names) > 0 {
-		sure += ": their rounds overlap"
 	}
 	return fmt.Sprintf("Fastest with %s: %s, %s acquisitions a second, %s.", with, first.Name(), figure(first.speed()), sure)
 }
@@ -65,9 +66,8 @@ func wakes(rows []Row) string {
 	if len(woken) == 0 || len(polling) == 0 {
 		return ""
 	}
-	slices.SortStableFunc(woken, func(a, b Row) int { return slower(b, a) })
-	text := fmt.Sprintf("To wake or to poll: locks that wake their waiters (%s) had %s acquisitions a second, and locks that poll one server %s, which says mostly how long they pause. ",
-		strings.Join(each(woken, Row.Name), ", "), middle(woken, rate, Brief), middle(polling, rate, Brief))
+	text := fmt.Sprintf("To wake or to poll: locks that wake their waiters had %s acquisitions a second, and locks that poll one server %s, which says mostly how long they pause. ",
+		middle(woken, rate, Brief), middle(polling, rate, Brief))
 	if ahead(woken, polling) {
 		return text + "Waking is clearly faster."
 	}
@@ -88,39 +88,35 @@ func apart(all []Row, of func(Row) *float64, unit string, s varied, values ...st
 	return "Locks that poll one server: " + strings.Join(poll, ", ") + unit + ". Locks that wake their waiters: " + strings.Join(wake, ", ") + "."
 }
 
-// ahead says that three quarters of each fast row's rounds were faster than three quarters of each slow one's, and still
-// are as multiples of the speed of one client alone: the computer's speed may have changed.
+// ahead says that each fast row was faster than each slow one, round by round.
 func ahead(fast, slow []Row) bool {
-	for _, of := range []func(Row) *float64{rate, Row.Ratio} {
-		for _, row := range fast {
-			least, _ := row.inner(of)
-			if slices.ContainsFunc(slow, func(r Row) bool { _, most := r.inner(of); return least <= most }) {
-				return false
+	return !slices.ContainsFunc(fast, func(a Row) bool {
+		return slices.ContainsFunc(slow, func(b Row) bool {
+			times := a.over(b)
+			if len(times) < trusted {
+				return len(times) == 0 || slices.Min(times) <= 2
 			}
-		}
-	}
-	return true
+			least, _ := around(times)
+			return least <= 1
+		})
+	})
 }
 
-// inner is the least of three quarters of a row's rounds, and the most: a quarter is left out at that end.
-func (r Row) inner(of func(Row) *float64) (least, most float64) {
-	all, doubt := slices.Sorted(slices.Values(r.all(of))), 1.0
-	if len(r.Rounds) < fewest {
-		doubt = 2
+// over is how many times as fast a row was as another in each round that both have, which are measured in turns.
+func (r Row) over(other Row) (times []float64) {
+	a, b := r.all(rate), other.all(rate)
+	for i := range min(len(a), len(b)) {
+		times = append(times, a[i]/b[i])
 	}
-	if len(all) == 0 {
-		return math.Inf(1), 0
-	}
-	out := (len(all) - 1) / 4
-	return all[out] / doubt, all[len(all)-1-out] * doubt
+	return times
 }
 
 // favored says what doesn't hold for a lock in several processes.
 func favored(rows []Row) string {
 	for _, r := range locks(rows) {
 		if r.Favored() {
-			return "Left out: " + r.Name() + ", " + figure(r.speed()) + " with all clients in one process, where it mostly hands over without Redis. With" +
-				" one client in each process, it is no faster than reentrant/notify (docs/choosing.md)."
+			return "Left out: " + r.Name() + ", " + figure(r.speed()) + ", because all clients are in one process, where it hands over without Redis. With" +
+				" one in each, it is no faster than reentrant/notify (docs/choosing.md)."
 		}
 	}
 	return ""
@@ -139,8 +135,8 @@ func locks(rows []Row) []Row {
 	})
 }
 
-// over is the least and the most of something in the rounds of a row. Those of an older file may lack it.
-func (r Row) over(of func(Row) *float64) (least, most float64) {
+// ends are the least and the most of something in the rounds of a row. Those of an older file may lack it.
+func (r Row) ends(of func(Row) *float64) (least, most float64) {
 	all := r.all(of)
 	if x := of(r); len(all) == 0 && x != nil {
 		all = append(all, *x)
@@ -210,18 +206,12 @@ func sure(all []Row) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	text := "How sure: clearly faster is what was so in three quarters of the rounds, in acquisitions a second and in times serial; other differences may be chance."
-	wide := func(r Row) float64 { least, most := r.over(rate); return most / least }
+	text := fmt.Sprintf("How sure: locks have their rounds in turns, and one is clearly faster if it was so in so many of them that chance would do it in fewer than one case of 20, or, with fewer than %d rounds, twice as fast in all; other differences may be chance.", trusted)
+	wide := func(r Row) float64 { least, most := r.ends(rate); return most / least }
 	if widest := extreme(rows, 1, wide); wide(widest) > 1 {
-		few, many := widest.over(sends)
-		text += fmt.Sprintf(" The widest range of a lock's rounds is %s's with %s, %s%s.", widest.Name(), swept(all).of(widest), span(widest.over(rate)),
+		few, many := widest.ends(sends)
+		text += fmt.Sprintf(" The widest range of a lock's rounds is %s's with %s, %s%s.", widest.Name(), swept(all).of(widest), span(widest.ends(rate)),
 			map[bool]string{true: ": in some, hardly a client was refused"}[many > few*1.1 && wide(widest) > 2])
-	}
-	if slices.ContainsFunc(rows, func(r Row) bool { return len(r.Rounds) < fewest }) {
-		text += fmt.Sprintf(" Rows with fewer than %d rounds count as half to twice as fast: -rounds 5 measures more.", fewest)
-	}
-	if least, most := serials(rows); most > changed*least && most <= busy*least {
-		text += " Beside the rounds, one client alone mostly had " + span(least, most) + " a second, because the computer's speed changed: rely on large differences only, or leave it idle."
 	}
 	return text
 }
@@ -234,8 +224,8 @@ func unreliable(all []Row) string {
 	return ""
 }
 
-// changed is how many times as fast the serial limit is that shows another speed of the computer, and busy one that had other work.
-const changed, busy = 1.2, 5
+// busy is how many times as fast the serial limit is at times that shows that the computer had other work.
+const busy = 5
 
 // serials are the slowest and the fastest serial limit beside the rounds, but for one in a hundred at each end.
 func serials(rows []Row) (least, most float64) {
@@ -249,9 +239,6 @@ func serials(rows []Row) (least, most float64) {
 	slices.Sort(all)
 	return all[len(all)/100], all[len(all)-1-len(all)/100]
 }
-
-// fewest is how many rounds can be compared with others.
-const fewest = 3
 
 // situations are what may happen to a lock: what a reader calls it, and the scenarios that show whether it holds.
 var situations = [][]string{

@@ -29,7 +29,7 @@ const trips = 4
 
 // A row is measured so often on real servers, and in more rounds for so long.
 const (
-	pairedRounds = 5
+	pairedRounds = trusted
 	patience     = 3 * time.Second
 )
 

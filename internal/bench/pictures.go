@@ -62,6 +62,8 @@ type dotsRow struct {
 	row  Row
 	dots []dot // the last is the largest
 	more []string
+
+	other []Row // of other dots
 }
 
 // dot is the median of all rounds, with a line behind it from the least to the most of them. It is
@@ -72,7 +74,7 @@ type dot struct {
 }
 
 func (r Row) dot(of func(Row) *float64) dot {
-	least, most := r.over(of)
+	least, most := r.ends(of)
 	return dot{r.median(of), least, most, len(r.all(of))}
 }
 
@@ -124,7 +126,7 @@ func speedDots(all []Row) picture {
 		number: "acquisitions/s", heads: []string{"acquisi\u00adtions/s", "range", "in order, %", "com\u00admands", "times serial"}}
 	for _, row := range rows {
 		p.rows = append(p.rows, dotsRow{row, []dot{row.dot(rate)},
-			[]string{middle([]Row{row}, inTurn, percent), middle([]Row{row}, sends, Brief), middle([]Row{row}, Row.Ratio, Brief)}})
+			[]string{middle([]Row{row}, inTurn, percent), middle([]Row{row}, sends, Brief), middle([]Row{row}, Row.Ratio, Brief)}, nil})
 	}
 	return p
 }
@@ -143,7 +145,12 @@ func against(rows []Row, of func(Row) *float64, unit string) picture {
 		line := dotsRow{dots: make([]dot, len(s.values))}
 		for _, row := range rows {
 			if row.Name() == name && of(row) != nil {
-				line.row, line.dots[slices.Index(s.values, s.of(row))] = row, row.dot(of)
+				d := row.dot(of)
+				if s.of(row) != last { // lines would hide each other
+					d.from, d.to = d.at, d.at
+				}
+				line.row, line.dots[slices.Index(s.values, s.of(row))] = row, d
+				line.other = append(line.other, row)
 			}
 		}
 		p.rows = append(p.rows, line)
@@ -161,7 +168,7 @@ func waitDots(all []Row) picture {
 	half := func(r Row) *float64 { return r.Number("wait_ms.p50") }
 	for _, row := range rows {
 		if row.Kind() != Baseline { // one client alone waits for nobody
-			p.rows = append(p.rows, dotsRow{row, []dot{row.dot(half), row.dot(longest)}, nil})
+			p.rows = append(p.rows, dotsRow{row, []dot{row.dot(half), row.dot(longest)}, nil, nil})
 		}
 	}
 	return p
@@ -353,7 +360,7 @@ func (p picture) placeRows(d map[string]any, y float64) (bottom float64) {
 		}
 	}
 	for i, tick := range ticks { // from 5 to 10 it is 0.3 of a decade
-		if strings.Contains(tick.Class, "minor") && 0.3*dotsScale/math.Log10(most/least) < float64(10*wide) {
+		if strings.Contains(tick.Class, "minor") && 0.3*dotsScale/math.Log10(most/least) < float64(8*wide) {
 			ticks[i].Class = "minor tight" // there's room for their texts on a wide screen
 		}
 	}
@@ -382,16 +389,22 @@ func pausesOtherwise(row Row) bool {
 
 // notes explain the marks.
 func notes(rows []dotsRow) (all []string) {
+	var pauses []string
 	for _, d := range rows {
-		if pausesOtherwise(d.row) {
-			all = append(all, fmt.Sprintf("† with %s, a refused client pauses for up to %s, not %v",
-				Plural(d.row.Count("table_clients"), "client"), d.row.Pause(), lock.DefaultPoll))
+		for _, row := range append(d.other, d.row) {
+			pause := fmt.Sprintf("%v with %s", row.Pause(), Plural(row.Count("table_clients"), "client"))
+			if pausesOtherwise(row) && !slices.Contains(pauses, pause) {
+				pauses = append(pauses, pause)
+			}
 		}
 		if failed := d.row.failed(); failed != "" {
 			all = append(all, "✗ "+d.row.Name()+": "+strings.Split(failed, ",")[0])
 		}
 	}
-	return slices.Compact(slices.Sorted(slices.Values(all)))
+	if len(pauses) > 0 {
+		all = append(all, fmt.Sprintf("† pauses up to %s, not %v", strings.Join(pauses, ", "), lock.DefaultPoll))
+	}
+	return all
 }
 
 // Named is the server for people: "Redis 7.0.15".
@@ -416,6 +429,7 @@ func (env Env) line() string {
 var pageSource string
 
 var page = html.Must(html.New("page").Funcs(html.FuncMap{"pausesOtherwise": pausesOtherwise, "situations": func() [][]string { return situations }, "columns": Layout.columns,
+	"sure": func(text string) bool { return strings.HasPrefix(text, "How sure: ") },
 	"said": func(text string) html.HTML {
 		about, is, _ := strings.Cut(html.HTMLEscapeString(text), ": ")
 		return html.HTML("<b>" + about + ":</b> " + regexp.MustCompile(`docs/(\w+)\.md`).ReplaceAllString(is, `<a href="https://github.com/lockladder/lockladder/blob/main/docs/$1.md">$1</a>`))

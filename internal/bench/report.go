@@ -339,12 +339,10 @@ func around(ratios []float64) (least, most float64) {
 // These make a figure of two rounds'.
 
 func worst(a, b any) any {
-	x, is := a.(float64)
-	y, isToo := b.(float64)
-	if !is || !isToo {
+	if a == nil || b == nil {
 		return nil
 	}
-	return max(x, y)
+	return max(a.(float64), b.(float64))
 }
 
 func sum(a, b any) any {
