@@ -108,11 +108,11 @@ func (m *Measurement) figures() []Figure {
 		{Name: "retries", Value: when(m.Asked > 0, m.Refused),
 			Column: Column{"", "retries", 8, 0}, Legend: "retries: refused attempts"},
 
-		{Name: "ratio_to_serial", Value: m.ratio(), Round: "ratio_to_serial", Unit: "times-serial",
+		{Name: "ratio_to_serial", Round: "ratio_to_serial", Unit: "times-serial",
 			Column: Column{"times", "serial", 7, Brief},
-			Legend: "times serial: acquisitions/s divided by those of one client alone, the serial limit, just before each round"},
-		{Name: "serial", Value: m.Serial, Column: Column{"serial", "limit/s", 8, Brief}, Legend: "serial limit:" +
-			" acquisitions/s of one client alone, which never waits, beside this row's rounds"},
+			Legend: "times serial: acquisitions/s divided by those of one client alone, the serial limit, in the same turn of all rows"},
+		{Name: "serial", Column: Column{"serial", "limit/s", 8, Brief}, Legend: "serial limit:" +
+			" acquisitions/s of one client alone, which never waits, in the turns of this row's rounds"},
 		{Name: "calls_per_section", Value: when(m.Usage.Known && m.Subject.Nodes > 0,
 			Per(m.Usage.Calls, m.Sections)), Column: Column{"calls", "/acquis.", 9, Brief},
 			Legend: "calls: commands that the servers executed for an acquisition, inside scripts too"},

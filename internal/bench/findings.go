@@ -13,7 +13,7 @@ import (
 // Findings are what the rows say, each after a word for what it is about, of locks with the most clients.
 func Findings(all []Row) []string {
 	rows, most := greatest(all)
-	found := []string{unreliable(all), fastest(rows, most), wakes(rows), ordered(rows), safest(rows), cost(rows), favored(rows), unsound(rows), sure(all)}
+	found := []string{unreliable(all), fastest(rows, most), favored(rows), wakes(rows), ordered(rows), safest(rows), cost(rows), unsound(rows), sure(all)}
 	return slices.DeleteFunc(found, func(text string) bool { return text == "" })
 }
 
@@ -24,11 +24,15 @@ func fastest(rows []Row, with string) string {
 		return "" // the same lock, with several pauses
 	}
 	slices.SortStableFunc(all, func(a, b Row) int { return slower(b, a) })
-	first, sure := all[0], "clearly faster than all other locks"
-	names := each(slices.DeleteFunc(all[1:], func(r Row) bool { return ahead(all[:1], []Row{r}) }), func(r Row) string {
-		times := r.over(first)
+	first := all[0]
+	rounds := func(a, b Row) string {
+		times := a.over(b)
 		won := len(slices.DeleteFunc(slices.Clone(times), func(x float64) bool { return x <= 1 }))
-		return fmt.Sprintf("%s (faster in %d of %s)", r.Name(), won, Plural(len(times), "round"))
+		return fmt.Sprintf("in %d of %s", won, Plural(len(times), "round"))
+	}
+	sure := fmt.Sprintf("clearly faster than all others: %s than %s, the next", rounds(first, all[1]), all[1].Name())
+	names := each(slices.DeleteFunc(slices.Clone(all[1:]), func(r Row) bool { return ahead(all[:1], []Row{r}) }), func(r Row) string {
+		return fmt.Sprintf("%s (faster %s)", r.Name(), rounds(r, first))
 	})
 	if len(names) > 4 {
 		sure = fmt.Sprintf("but not clearly faster than %s and %d others", strings.Join(names[:3], ", "), len(names)-3)
@@ -66,8 +70,8 @@ func wakes(rows []Row) string {
 	if len(woken) == 0 || len(polling) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("To wake or to poll: locks that wake their waiters had %s acquisitions a second, and locks that poll one server %s, which says mostly how long they pause. ",
-		middle(woken, rate, Brief), middle(polling, rate, Brief))
+	text := fmt.Sprintf("To wake or to poll: locks that wake their waiters had %s acquisitions a second, and locks that poll one server %s, mostly because they pause for up to %v. ",
+		middle(woken, rate, Brief), middle(polling, rate, Brief), polling[0].Pause())
 	if ahead(woken, polling) {
 		return text + "Waking is clearly faster."
 	}
@@ -115,7 +119,7 @@ func (r Row) over(other Row) (times []float64) {
 func favored(rows []Row) string {
 	for _, r := range locks(rows) {
 		if r.Favored() {
-			return "Left out: " + r.Name() + ", " + figure(r.speed()) + ", because all clients are in one process, where it hands over without Redis. With" +
+			return "Left out: " + r.Name() + ", with " + figure(r.speed()) + ", because all clients are in one process, where it hands over without Redis. With" +
 				" one in each, it is no faster than reentrant/notify (docs/choosing.md)."
 		}
 	}
@@ -181,7 +185,7 @@ func cost(rows []Row) string {
 		" commands with locks that wake their waiters, " + middle(polling, sends, Brief) + " with locks that poll"
 	calls := func(r Row) *float64 { return r.Number("calls_per_section") }
 	if middle(woken, calls, Brief) != NotMeasured {
-		text += "; with those inside scripts, " + middle(woken, calls, Brief) + " and " + middle(polling, calls, Brief)
+		text += ". But their scripts do more: with the commands inside scripts, it is " + middle(woken, calls, Brief) + " and " + middle(polling, calls, Brief)
 	}
 	return text + "."
 }
@@ -206,7 +210,7 @@ func sure(all []Row) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	text := fmt.Sprintf("How sure: locks have their rounds in turns, and one is clearly faster if it was so in so many of them that chance would do it in fewer than one case of 20, or, with fewer than %d rounds, twice as fast in all; other differences may be chance.", trusted)
+	text := fmt.Sprintf("How sure: the locks take turns, round by round. One is clearly faster if it was so in so many rounds that chance would do that less than once in 20 times; with fewer than %d rounds, if it was twice as fast in each.", trusted)
 	wide := func(r Row) float64 { least, most := r.ends(rate); return most / least }
 	if widest := extreme(rows, 1, wide); wide(widest) > 1 {
 		few, many := widest.ends(sends)

@@ -16,10 +16,6 @@ type Measurement struct {
 	Nodes    int  // Redis servers that the lock was on
 	Turns    int  // of all clients together
 	Unlocked bool // no client is ever inside a critical section
-
-	// Serial is what it is compared with: the acquisitions a second of the serial limit,
-	// in the same run or, with several rounds, in the same round; nil when not measured.
-	Serial *float64
 }
 
 // clients is how many of them ran at the same time.
@@ -64,15 +60,6 @@ func (m *Measurement) longestWait() *float64 {
 		return nil
 	}
 	return new(max(*granted, Milliseconds(min(time.Duration(m.Waiting), m.limit()))))
-}
-
-// ratio compares the acquisitions a second with those of the serial limit.
-func (m *Measurement) ratio() *float64 {
-	own := m.PerSecond()
-	if own == nil || m.Serial == nil || *m.Serial == 0 {
-		return nil
-	}
-	return new(Rounded(*own / *m.Serial, 6))
 }
 
 // Counts are what some of a round's clients did: one client, or all. They are added up.

@@ -163,8 +163,8 @@ func waitDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How long clients waited for the lock, with " + most, axis: "wait, ms",
 		legend: []string{"half waited no longer", "longest wait"},
-		number: "longest, ms", heads: []string{"half, ms", "longest, ms", "range"},
-		found: apart(all, longest, " ms, the longest wait", swept(all), most)}
+		number: "longest, ms", heads: []string{"half, ms", "longest, ms", "range of longest"},
+		found: apart(all, longest, " ms until the last client had the lock", swept(all), most)}
 	half := func(r Row) *float64 { return r.Number("wait_ms.p50") }
 	for _, row := range rows {
 		if row.Kind() != Baseline { // one client alone waits for nobody

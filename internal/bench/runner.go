@@ -24,13 +24,11 @@ type Runner struct {
 	// force an interleaving with it; nil does nothing.
 	Think func(ctx context.Context)
 
-	serial *float64 // acquisitions a second of the serial limit
-	stage  atomic.Pointer[stage]
-	under  atomic.Pointer[round] // whose clock is running
+	stage atomic.Pointer[stage]
+	under atomic.Pointer[round] // whose clock is running
 }
 
-// stage is where a run under way is: in a round of a row, of the subject itself or of the serial
-// limit that it is compared with.
+// stage is where a run is: in a round of a row, of the subject or of the serial limit beside it.
 type stage struct {
 	row, rows     int // from 1
 	subject       Subject
@@ -91,22 +89,23 @@ func (r *Runner) Measure(ctx context.Context, subject Subject) (Row, error) {
 	return Row{}, err
 }
 
-// MeasureAll measures each subject as Measure does, in turns: one round of each, and then another
-// of those that need it. So the computer's speed, which may change from minute to minute, is in all rows alike.
+// MeasureAll measures each subject as Measure does, in turns: one round of each, and then another of
+// those that need it. So the computer's speed, which may change by the minute, is in all rows alike.
 //
-// The rows are in the order of the subjects. With an error, which is ErrInterrupted when ctx has
-// ended, they are those of which a round was measured.
+// With an error, which is ErrInterrupted when ctx has ended, the rows are those with a round.
 func (r *Runner) MeasureAll(ctx context.Context, subjects []Subject) (rows []Row, err error) {
 	defer r.stage.Store(nil)
 	all := make([]series, len(subjects))
 	for round, more := 1, true; more && err == nil; round++ {
 		more = false
+		var serials []Row
 		for i := 0; i < len(subjects) && err == nil; i++ {
 			if s := &all[i]; r.another(s) {
 				more = true
-				err = r.next(ctx, s, stage{i + 1, len(subjects), subjects[i], round, r.Rounds, false})
+				err = r.next(ctx, s, stage{i + 1, len(subjects), subjects[i], round, r.Rounds, false}, &serials)
 			}
 		}
+		compare(all, subjects, round, serials)
 	}
 	for i, s := range all {
 		if len(s.rounds) == 0 {
@@ -132,13 +131,34 @@ type series struct {
 	ended  bool // no other follows
 }
 
-// next measures one more round of a row.
-func (r *Runner) next(ctx context.Context, s *series, now stage) error {
+// compare compares the rounds of a turn with the serial limit in the middle of those measured in
+// it, which is also that row's round: one alone is off by more than the locks differ by.
+func compare(all []series, subjects []Subject, round int, serials []Row) {
+	if len(serials) == 0 {
+		return
+	}
+	slices.SortFunc(serials, slower)
+	limit := serials[(len(serials)-1)/2]
+	for i := range all {
+		s := &all[i]
+		if isSerialLimit(subjects[i]) {
+			s.rounds = append(s.rounds[:min(len(s.rounds), round-1)], limit)
+		}
+		if len(s.rounds) == round && rate(s.rounds[round-1]) != nil {
+			last := s.rounds[round-1]
+			last.Set("serial", limit.speed())
+			last.Set("ratio_to_serial", Rounded(last.speed()/limit.speed(), 6))
+		}
+	}
+}
+
+// next measures one more round of a row, and adds the serial limit beside it to the others.
+func (r *Runner) next(ctx context.Context, s *series, now stage, serials *[]Row) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w before %v", ErrInterrupted, now)
 	}
 	began := time.Now()
-	row, err := r.compared(ctx, now)
+	row, err := r.compared(ctx, now, serials)
 	s.took += time.Since(began)
 	interrupted := ctx.Err() != nil && (err != nil || !row.Finished())
 	if err == nil && (!interrupted || len(s.rounds) == 0) {
@@ -173,23 +193,26 @@ func (r *Runner) another(s *series) bool {
 func (s Settings) paired() bool { return s.Rounds > 1 || s.Patience > 0 }
 
 // compared measures a round, where there are several just after the serial limit.
-func (r *Runner) compared(ctx context.Context, now stage) (Row, error) {
-	if r.paired() {
-		r.serial = nil
+func (r *Runner) compared(ctx context.Context, now stage, serials *[]Row) (Row, error) {
+	measure := func(subject Subject) (Row, error) {
+		at := now
+		at.serial = subject.Name != now.subject.Name
+		r.stage.Store(&at)
+		row, err := r.round(ctx, subject)
+		if err == nil && isSerialLimit(subject) && row.Finished() {
+			*serials = append(*serials, row)
+		}
+		return row, err
 	}
 	if r.paired() && !isSerialLimit(now.subject) {
-		serial := now
-		serial.serial = true
-		r.stage.Store(&serial)
-		if _, err := r.round(ctx, serialLimit); err != nil {
+		if _, err := measure(serialLimit); err != nil {
 			return Row{}, err
 		}
 	}
 	if ctx.Err() != nil && now.round > 1 {
 		return Row{}, ctx.Err()
 	}
-	r.stage.Store(&now)
-	return r.round(ctx, now.subject)
+	return measure(now.subject)
 }
 
 // round measures a subject once.
@@ -276,8 +299,7 @@ func (r *Runner) byProgram(ctx context.Context, subject Subject) (Counts, error)
 	return part, err
 }
 
-// complete adds to a measurement what it is compared with. The serial limit is
-// remembered: later rows are compared with it.
+// complete leaves out of a measurement what doesn't count.
 func (r *Runner) complete(m *Measurement) {
 	if r.Loop > 0 {
 		// A grant after the end of the loop came only because the loop had ended.
@@ -286,11 +308,7 @@ func (r *Runner) complete(m *Measurement) {
 	}
 	if isSerialLimit(m.Subject) {
 		m.Served = nil // it shares with nobody
-		if m.Finished() {
-			r.serial = m.PerSecond()
-		}
 	}
-	m.Serial = r.serial
 }
 
 // The settings of a run for which nothing else was asked.

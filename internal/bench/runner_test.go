@@ -207,11 +207,13 @@ func TestRowsAreMeasuredInTurns(t *testing.T) {
 		}}
 	}
 	// A round builds two locks, of which one warms up. What fails later on keeps the rounds it has.
-	rows, err := r.MeasureAll(t.Context(), []bench.Subject{named("a", 0), named("b", 6), named("c", 0)})
+	rows, err := r.MeasureAll(t.Context(), []bench.Subject{named("a", 0), named("b", 6), named("c", 0), subject(t, "serial-limit")})
 	require.NoError(t, err)
 	assert.Equal(t, "aabbccaabbccaabbcc", order)
-	require.Len(t, rows, 3)
 	assert.Equal(t, []int{3, 2, 3}, []int{len(rows[0].Rounds), len(rows[1].Rounds), len(rows[2].Rounds)})
+	for i, limit := range rows[3].Rounds { // the rounds of a turn are compared with one limit
+		assert.InEpsilon(t, *rows[0].Rounds[i].Number("acquisitions_per_second") / *limit.Number("acquisitions_per_second"), rows[0].Ratios()[i], 0.01)
+	}
 }
 
 func TestRoundsThatAreCutOffAreLeftOut(t *testing.T) {
