@@ -123,7 +123,7 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 	a.Step("judged", func() {
 		a.asking, a.failed = false, a.failed || err != nil
 		if !granted && s.Now()-asked.at >= cmp.Or(step.Within, swarm.Patience) {
-			s.gaveUp = append(s.gaveUp, givenUp{a.process.Name, s.Now(), len(s.Timeline())})
+			s.gaveUp = append(s.gaveUp, givenUp{a.process.Name, s.Now()})
 		}
 		a.unsure = err != nil || a.unsure && !granted
 		if granted && (a.depth == 1 || !s.nests()) {

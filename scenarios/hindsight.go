@@ -101,15 +101,15 @@ func (s *S) mostFree(asked time.Duration) time.Duration {
 type givenUp struct {
 	process string
 	at      time.Duration
-	entries int // of the timeline until then
 }
 
-// leavesPlaces says whether, within two leases before a moment, a request came to a node after
-// its caller had given up: it may keep a place in a queue for nobody.
+// leavesPlaces says whether, within two leases before a moment, a request came to a node when
+// its caller had given up, or had before the answer came: it may keep a place in a queue for nobody.
 func (s *S) leavesPlaces(moment time.Duration) bool {
 	return slices.ContainsFunc(s.gaveUp, func(g givenUp) bool {
-		return slices.ContainsFunc(s.Timeline()[g.entries:], func(e *lab.Entry) bool {
-			return e.Client == g.process && e.Command != "" && e.Sent <= g.at && e.At > moment-2*lease
+		return slices.ContainsFunc(s.Timeline(), func(e *lab.Entry) bool {
+			return e.Client == g.process && e.Command != "" && e.Sent <= g.at && e.At > moment-2*lease &&
+				e.At >= g.at-min(e.At-e.Sent, lease/1000)
 		})
 	})
 }

@@ -247,15 +247,14 @@ func (s *S) afterwards() {
 	z.Go(func() {
 		z.Sleep(3 * lease)
 		z.Step("judges", func() {
-			owners := map[*lab.Client]int{}
 			for _, a := range s.actors {
 				a.mustNotHaveLost()
 				a.wakes()
-				owners[a.process] += s.settings.nodes
 			}
-			for _, a := range s.actors { // a lock may keep one for each owner
-				if n := a.process.InUse(); n > owners[a.process] && !a.process.Dead() && !s.settings.story.Repeats {
-					z.suspect(LeftBehind, "nobody does anything any more, and %s has %d connections in use", a.Name, n)
+			for _, p := range s.settings.story.Processes { // a lock may keep one for each owner
+				of := s.settings.story.clients[p.Name].process
+				if n := of.InUse(); n > len(p.Owners)*s.settings.nodes && !of.Dead() && !s.settings.story.Repeats {
+					z.suspect(LeftBehind, "nobody does anything any more, and %s has %d connections in use", p.Name, n)
 				}
 			}
 			if left := s.lasting(); len(left) > 0 {
