@@ -30,7 +30,7 @@ func fastest(rows []Row, with string) string {
 		won := len(slices.DeleteFunc(slices.Clone(times), func(x float64) bool { return x <= 1 }))
 		return fmt.Sprintf("in %d of %s", won, Plural(len(times), "round"))
 	}
-	sure := fmt.Sprintf("clearly faster than all others: %s than %s, the next", rounds(first, all[1]), all[1].Name())
+	sure := fmt.Sprintf("clearly faster than all others, round by round: %s than %s, the next", rounds(first, all[1]), all[1].Name())
 	names := each(slices.DeleteFunc(slices.Clone(all[1:]), func(r Row) bool { return ahead(all[:1], []Row{r}) }), func(r Row) string {
 		return fmt.Sprintf("%s (faster %s)", r.Name(), rounds(r, first))
 	})
@@ -61,7 +61,11 @@ func safest(rows []Row) string {
 	}
 	most := extreme(rows, 1, func(r Row) float64 { return float64(r.holds()) }).holds()
 	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.holds() < most })
-	return fmt.Sprintf("Safest: %s, which hold in %d of %d situations; none holds in more (docs/matrix.md).", strings.Join(each(rows, Row.Name), ", "), most, len(situations))
+	not := slices.DeleteFunc(slices.Clone(situations), func(situation []string) bool {
+		return slices.ContainsFunc(rows, func(r Row) bool { return !r.Breaks(situation) })
+	})
+	return fmt.Sprintf("Safest: %s, which hold in %d of %d situations, but not when %s; none holds in more (docs/matrix.md).", strings.Join(each(rows, Row.Name), ", "),
+		most, len(situations), strings.Join(each(not, func(s []string) string { return s[0] }), ", or when "))
 }
 
 // wakes compares the locks that wake their waiters with those that poll.
@@ -70,10 +74,10 @@ func wakes(rows []Row) string {
 	if len(woken) == 0 || len(polling) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("To wake or to poll: locks that wake their waiters had %s acquisitions a second, and locks that poll one server %s, mostly because they pause for up to %v. ",
-		middle(woken, rate, Brief), middle(polling, rate, Brief), polling[0].Pause())
+	text := fmt.Sprintf("To wake or to poll: locks that wake their waiters had %s acquisitions a second, and locks that poll one server, with pauses of up to %v, %s. ",
+		middle(woken, rate, Brief), polling[0].Pause(), middle(polling, rate, Brief))
 	if ahead(woken, polling) {
-		return text + "Waking is clearly faster."
+		return text + "With these pauses, waking is clearly faster (-poll 20ms sets others)."
 	}
 	return text + "No difference is clear."
 }
@@ -181,11 +185,11 @@ func cost(rows []Row) string {
 	if len(woken) == 0 || len(polling) == 0 {
 		return ""
 	}
-	text := "Cost of an acquisition, its work and its release, where the lease is renewed: " + middle(woken, sends, Brief) +
+	text := "Cost of an acquisition with its work and release, where the lease is renewed, without publish/subscribe: " + middle(woken, sends, Brief) +
 		" commands with locks that wake their waiters, " + middle(polling, sends, Brief) + " with locks that poll"
 	calls := func(r Row) *float64 { return r.Number("calls_per_section") }
 	if middle(woken, calls, Brief) != NotMeasured {
-		text += ". But their scripts do more: with the commands inside scripts, it is " + middle(woken, calls, Brief) + " and " + middle(polling, calls, Brief)
+		text += "; with the commands inside scripts, " + middle(woken, calls, Brief) + " where they wake, and " + middle(polling, calls, Brief) + " where they poll"
 	}
 	return text + "."
 }
@@ -210,38 +214,30 @@ func sure(all []Row) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	text := fmt.Sprintf("How sure: the locks take turns, round by round. One is clearly faster if it was so in so many rounds that chance would do that less than once in 20 times; with fewer than %d rounds, if it was twice as fast in each.", trusted)
-	wide := func(r Row) float64 { least, most := r.ends(rate); return most / least }
-	if widest := extreme(rows, 1, wide); wide(widest) > 1 {
-		few, many := widest.ends(sends)
-		text += fmt.Sprintf(" The widest range of a lock's rounds is %s's with %s, %s%s.", widest.Name(), swept(all).of(widest), span(widest.ends(rate)),
-			map[bool]string{true: ": in some, hardly a client was refused"}[many > few*1.1 && wide(widest) > 2])
+	text := "How sure: the locks take turns, round by round. One is clearly faster if it was so in so many rounds that chance would do that less than once in 20 times."
+	if slices.ContainsFunc(rows, func(r Row) bool { return len(r.Rounds) < trusted }) {
+		text += fmt.Sprintf(" With fewer than %d rounds, it must be twice as fast in each.", trusted)
 	}
-	return text
+	wide := func(r Row) float64 { least, most := r.ends(rate); return most / least }
+	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(wide(b), wide(a)) })
+	return text + " Widest ranges: " + strings.Join(each(rows[:min(3, len(rows))], func(r Row) string {
+		least, most := r.ends(rate)
+		return r.Name() + " with " + swept(all).of(r) + ", " + between(least, most, Brief)
+	}), "; ") + "."
 }
 
 // unreliable says that the computer was so busy that no figure can be relied on.
 func unreliable(all []Row) string {
-	if least, most := serials(locks(all)); most > busy*least {
-		return "Unreliable: one client alone had " + span(least, most) + " a second in nearly all rounds, because the computer was busy. Measure again on an idle one."
+	var limits []float64
+	for _, row := range locks(all) {
+		limits = append(limits, row.all(Row.serial)...)
 	}
-	return ""
-}
-
-// busy is how many times as fast the serial limit is at times that shows that the computer had other work.
-const busy = 5
-
-// serials are the slowest and the fastest serial limit beside the rounds, but for one in a hundred at each end.
-func serials(rows []Row) (least, most float64) {
-	var all []float64
-	for _, row := range rows {
-		all = append(all, row.all(Row.serial)...)
+	slices.Sort(limits)
+	few := len(limits) / 100 // at each end, which don't count
+	if len(limits) == 0 || limits[len(limits)-1-few] <= 5*limits[few] {
+		return ""
 	}
-	if len(all) == 0 {
-		return 0, 0
-	}
-	slices.Sort(all)
-	return all[len(all)/100], all[len(all)-1-len(all)/100]
+	return "Unreliable: one client alone had " + span(limits[few], limits[len(limits)-1-few]) + " a second in nearly all rounds, because the computer was busy. Measure again on an idle one."
 }
 
 // situations are what may happen to a lock: what a reader calls it, and the scenarios that show whether it holds.

@@ -228,13 +228,16 @@ func (w *Inventory) header(run Run) string {
 	network := map[bool]string{true: fmt.Sprint(w.rtt, " are added to every round trip"), false: "No network delay is added"}[w.rtt > 0]
 	rest := map[bool]string{true: " With more clients than stock, the rest find it sold out."}[slices.Max(w.clients) > w.Stock]
 	shared := map[bool]string{true: fmt.Sprintf("; the clients share %d", w.pool)}[w.pool > 0]
-	text := fmt.Sprintf("%s; stock %d, lease %v, at most %v a row.\n", w.who(), w.Stock, w.TTL, w.Timeout) +
+	text := fmt.Sprintf("%s; stock %d, lease %v, at most %v a round.\n", w.who(), w.Stock, w.TTL, w.Timeout) +
 		network + ", and the work takes no time of its own: a GET and, while there is stock, a DECR." + rest +
 		"\nWhere a lock polls, a refused client pauses for " + w.pauses(run) +
 		".\nConnections are warmed up before the clock starts" + shared + ".\n"
 	if w.paired() {
-		often := map[bool]string{true: fmt.Sprintf("%d times", w.Rounds), false: fmt.Sprintf("until its ratio is known within 5 %%, or for %v", w.Patience)}
-		text += "Every row is measured " + often[w.Patience == 0] + ", each time just after the serial limit.\n"
+		rounds := Plural(max(w.Rounds, 1), "round")
+		if w.Patience > 0 {
+			rounds += fmt.Sprintf(" at least, until its ratio is known within 5 %% or it took %v", w.Patience)
+		}
+		text += "Every row is measured in " + rounds + ", each just after one of the serial limit.\n"
 	}
 	if w.Note != "" {
 		text += w.Note + "\n"

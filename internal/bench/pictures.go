@@ -97,7 +97,7 @@ func swept(rows []Row) varied {
 }
 
 // each are the words of rows, each once, in the order of the table.
-func each(rows []Row, word func(Row) string) (all []string) {
+func each[R any](rows []R, word func(R) string) (all []string) {
 	for _, row := range rows {
 		if w := word(row); !slices.Contains(all, w) {
 			all = append(all, w)
@@ -168,7 +168,9 @@ func waitDots(all []Row) picture {
 	half := func(r Row) *float64 { return r.Number("wait_ms.p50") }
 	for _, row := range rows {
 		if row.Kind() != Baseline { // one client alone waits for nobody
-			p.rows = append(p.rows, dotsRow{row, []dot{row.dot(half), row.dot(longest)}, nil, nil})
+			d := row.dot(half)
+			d.from, d.to = d.at, d.at
+			p.rows = append(p.rows, dotsRow{row, []dot{d, row.dot(longest)}, nil, nil})
 		}
 	}
 	return p
