@@ -122,8 +122,8 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 	s := a.run
 	a.Step("judged", func() {
 		a.asking, a.failed = false, a.failed || err != nil
-		if !granted && s.Now()-asked.at >= cmp.Or(step.Within, swarm.Patience) {
-			s.gaveUp = append(s.gaveUp, givenUp{a.process.Name, s.Now()})
+		if due := asked.at + cmp.Or(step.Within, swarm.Patience); !granted && s.Now() >= due {
+			s.gaveUp = append(s.gaveUp, givenUp{a.process.Name, s.Now(), due})
 		}
 		a.unsure = err != nil || a.unsure && !granted
 		if granted && (a.depth == 1 || !s.nests()) {

@@ -97,19 +97,19 @@ func (s *S) mostFree(asked time.Duration) time.Duration {
 	return max(lease/5, pauses)
 }
 
-// givenUp is the end of a call's context.
+// givenUp is a call that returned at a moment, after its context had ended.
 type givenUp struct {
 	process string
-	at      time.Duration
+	at, due time.Duration
 }
 
-// leavesPlaces says whether, within two leases before a moment, a request came to a node when
-// its caller had given up, or had before the answer came: it may keep a place in a queue for nobody.
+// leavesPlaces says whether, within two leases before a moment, a request came to a node when its
+// caller had given up, or did before the answer came: it may keep a place in a queue for nobody.
 func (s *S) leavesPlaces(moment time.Duration) bool {
 	return slices.ContainsFunc(s.gaveUp, func(g givenUp) bool {
 		return slices.ContainsFunc(s.Timeline(), func(e *lab.Entry) bool {
-			return e.Client == g.process && e.Command != "" && e.Sent <= g.at && e.At > moment-2*lease &&
-				e.At >= g.at-min(e.At-e.Sent, lease/1000)
+			return e.Client == g.process && e.Command != "" && e.At > moment-2*lease &&
+				(e.Sent <= g.at && g.at < e.At || e.Sent < g.due && g.due <= e.At+min(e.At-e.Sent, lease/500))
 		})
 	})
 }
