@@ -110,7 +110,7 @@ func (m *Measurement) figures() []Figure {
 
 		{Name: "ratio_to_serial", Round: "ratio_to_serial", Unit: "times-serial",
 			Column: Column{"times", "serial", 7, Brief},
-			Legend: "times serial: in each round, acquisitions/s divided by those of one client alone, the serial limit"},
+			Legend: "times serial: in each round, acquisitions/s divided by those of one client alone, the serial limit (1000 acquisitions at least)"},
 		{Name: "serial", Column: Column{"serial", "limit/s", 8, Brief}, Legend: "serial limit:" +
 			" acquisitions/s of one client alone, which never waits, in the turns of this row's rounds"},
 		{Name: "calls_per_section", Value: when(m.Usage.Known && m.Subject.Nodes > 0,

@@ -110,7 +110,7 @@ func TestTheTableLooksAsItDid(t *testing.T) {
 			for i := range all {
 				all[i] = all[i].explained()
 			}
-			got.WriteString(table.Table(all))
+			got.WriteString(table.Table(all, all))
 			for line := range strings.Lines(got.String()) {
 				assert.LessOrEqual(t, len([]rune(strings.TrimSpace(line))),
 					cmp.Or(table.Width, 1000), "a row is one line")

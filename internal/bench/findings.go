@@ -30,7 +30,7 @@ func fastest(rows []Row, with string) string {
 		won := len(slices.DeleteFunc(slices.Clone(times), func(x float64) bool { return x <= 1 }))
 		return fmt.Sprintf("in %d of %s", won, Plural(len(times), "round"))
 	}
-	sure := fmt.Sprintf("clearly faster than all others, round by round: %s than %s, the next", rounds(first, all[1]), all[1].Name())
+	sure := fmt.Sprintf("clearly faster than all other locks, round by round: %s than %s, the next", rounds(first, all[1]), all[1].Name())
 	names := each(slices.DeleteFunc(slices.Clone(all[1:]), func(r Row) bool { return ahead(all[:1], []Row{r}) }), func(r Row) string {
 		return fmt.Sprintf("%s (faster %s)", r.Name(), rounds(r, first))
 	})
@@ -38,6 +38,9 @@ func fastest(rows []Row, with string) string {
 		sure = fmt.Sprintf("but not clearly faster than %s and %d others", strings.Join(names[:3], ", "), len(names)-3)
 	} else if len(names) > 0 {
 		sure = "but not clearly faster than " + strings.Join(names, ", ")
+	}
+	if i := slices.IndexFunc(rows, func(r Row) bool { return r.Name() == "lua-decrement" }); i >= 0 {
+		sure += ". Without a lock, a script that does the whole work has " + figure(rows[i].speed())
 	}
 	return fmt.Sprintf("Fastest with %s: %s, %s acquisitions a second, %s.", with, first.Name(), figure(first.speed()), sure)
 }
@@ -49,8 +52,7 @@ func ordered(rows []Row) string {
 	if len(woken) == 0 {
 		return ""
 	}
-	row := extreme(woken, 1, Row.speed)
-	return "Fastest in order of arrival: " + row.Name() + ", " + figure(row.speed()) + "."
+	return "Fastest in order of arrival: " + extreme(woken, 1, Row.speed).withSpeed() + "."
 }
 
 // safest are the locks that hold in most of the situations.
@@ -61,10 +63,11 @@ func safest(rows []Row) string {
 	}
 	most := extreme(rows, 1, func(r Row) float64 { return float64(r.holds()) }).holds()
 	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.holds() < most })
+	slices.SortStableFunc(rows, func(a, b Row) int { return slower(b, a) })
 	not := slices.DeleteFunc(slices.Clone(situations), func(situation []string) bool {
 		return slices.ContainsFunc(rows, func(r Row) bool { return !r.Breaks(situation) })
 	})
-	return fmt.Sprintf("Safest: %s, which hold in %d of %d situations, but not when %s; none holds in more (docs/matrix.md).", strings.Join(each(rows, Row.Name), ", "),
+	return fmt.Sprintf("Safest: %s, which hold in %d of %d situations, but not when %s; none holds in more (docs/matrix.md).", strings.Join(each(rows, Row.withSpeed), " and "),
 		most, len(situations), strings.Join(each(not, func(s []string) string { return s[0] }), ", or when "))
 }
 
@@ -123,15 +126,16 @@ func (r Row) over(other Row) (times []float64) {
 func favored(rows []Row) string {
 	for _, r := range locks(rows) {
 		if r.Favored() {
-			return "Left out: " + r.Name() + ", with " + figure(r.speed()) + ", because all clients are in one process, where it hands over without Redis. With" +
+			return "Left out: " + r.withSpeed() + ", because all clients are in one process, where it hands over without Redis. With" +
 				" one in each, it is no faster than reentrant/notify (docs/choosing.md)."
 		}
 	}
 	return ""
 }
 
-func (r Row) speed() float64 { return r.median(rate) }
-func slower(a, b Row) int    { return cmp.Compare(a.speed(), b.speed()) }
+func (r Row) speed() float64    { return r.median(rate) }
+func (r Row) withSpeed() string { return r.Name() + " with " + figure(r.speed()) }
+func slower(a, b Row) int       { return cmp.Compare(a.speed(), b.speed()) }
 
 // Favored says that a lock is fast because its clients are all in one process.
 func (r Row) Favored() bool { return r.Name() == "reentrant/cohort" }
@@ -156,13 +160,13 @@ func rate(r Row) *float64   { return r.Number("acquisitions_per_second") }
 func inTurn(r Row) *float64 { return r.Number("in_order") }
 func sends(r Row) *float64  { return r.Number("commands_per_section") }
 
-// median is that of something in all rounds, of an even number of them the lower one in the middle.
+// median is that of something in all rounds.
 func (r Row) median(of func(Row) *float64) float64 {
 	all := slices.Sorted(slices.Values(r.all(of)))
 	if len(all) == 0 { // the rounds of an older file may lack it
 		return *cmp.Or(of(r), new(0.0))
 	}
-	return all[(len(all)-1)/2]
+	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
 }
 
 // extreme is the row with the most of something, or with the least where the sign is negative.
@@ -185,11 +189,11 @@ func cost(rows []Row) string {
 	if len(woken) == 0 || len(polling) == 0 {
 		return ""
 	}
-	text := "Cost of an acquisition with its work and release, where the lease is renewed, without publish/subscribe: " + middle(woken, sends, Brief) +
+	text := "Cost of an acquisition with its work and release, where the lease is renewed: " + middle(woken, sends, Brief) +
 		" commands with locks that wake their waiters, " + middle(polling, sends, Brief) + " with locks that poll"
-	calls := func(r Row) *float64 { return r.Number("calls_per_section") }
-	if middle(woken, calls, Brief) != NotMeasured {
-		text += "; with the commands inside scripts, " + middle(woken, calls, Brief) + " where they wake, and " + middle(polling, calls, Brief) + " where they poll"
+	cpu := func(r Row) *float64 { return r.Number("cpu_us_per_section.server") }
+	if middle(woken, cpu, Brief) != NotMeasured {
+		text += "; " + middle(woken, cpu, Brief) + " µs of the server's processor where they wake, and " + middle(polling, cpu, Brief) + " µs where they poll"
 	}
 	return text + "."
 }

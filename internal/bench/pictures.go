@@ -29,7 +29,9 @@ var Pictures = []Picture{
 	{"speed", speedDots},
 	{"throughput", func(rows []Row) picture { return against(rows, rate, perSecond) }},
 	{"waits", waitDots},
-	{"growth", func(rows []Row) picture { return against(rows, sends, "commands for each acquisition and release") }},
+	{"growth", func(rows []Row) picture {
+		return against(rows, sends, "commands for each acquisition, its work and release")
+	}},
 }
 
 // The measures of the pictures, in pixels. They are narrow, and their letters are
@@ -59,10 +61,9 @@ type picture struct {
 
 // dotsRow is a lock's row.
 type dotsRow struct {
-	row  Row
-	dots []dot // the last is the largest
-	more []string
-
+	row   Row
+	dots  []dot // the last is the largest
+	more  []string
 	other []Row // of other dots
 }
 

@@ -185,10 +185,6 @@ func (r Row) explained() Row {
 	note := func(format string, args ...any) {
 		r.notes = append(r.notes, fmt.Sprintf(format, args...))
 	}
-	if r.Name() == serialLimit.Name {
-		note("one client alone: %s, and a stock in proportion, %d",
-			Plural(r.Count("turns"), "acquisition"), r.Count("stock"))
-	}
 	if !r.Finished() {
 		cut := r // the row has the figures of the round in the middle
 		if i := slices.IndexFunc(r.Rounds, func(r Row) bool { return r.Value("finished") == false }); i >= 0 {
@@ -351,8 +347,7 @@ func sum(a, b any) any {
 	return x + y
 }
 
-func both(a, b any) any { return a == true && b == true }
-
+func both(a, b any) any   { return a == true && b == true }
 func either(a, b any) any { return cmp.Or(a, b) }
 
 // member is a name and its value in JSON.

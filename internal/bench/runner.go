@@ -36,8 +36,6 @@ type stage struct {
 	serial        bool
 }
 
-func (s stage) String() string { return fmt.Sprintf("row %d of %d", s.row, s.rows) }
-
 // Progress says which row is under way, and how far it is.
 func (r *Runner) Progress() string {
 	now := r.stage.Load()
@@ -155,7 +153,7 @@ func compare(all []series, subjects []Subject, round int, serials []Row) {
 // next measures one more round of a row, and adds the serial limit beside it to the others.
 func (r *Runner) next(ctx context.Context, s *series, now stage, serials *[]Row) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("%w before %v", ErrInterrupted, now)
+		return fmt.Errorf("%w before row %d of %d", ErrInterrupted, now.row, now.rows)
 	}
 	began := time.Now()
 	row, err := r.compared(ctx, now, serials)
@@ -166,7 +164,7 @@ func (r *Runner) next(ctx context.Context, s *series, now stage, serials *[]Row)
 	}
 	switch s.ended = err != nil || !row.Finished(); { // the next would take as long
 	case interrupted:
-		return fmt.Errorf("%w in %v", ErrInterrupted, now)
+		return fmt.Errorf("%w in row %d of %d", ErrInterrupted, now.row, now.rows)
 	case len(s.rounds) == 0:
 		return lock.Failed(ctx, "measure", now.subject.Name, err)
 	}
@@ -175,10 +173,7 @@ func (r *Runner) next(ctx context.Context, s *series, now stage, serials *[]Row)
 
 // A row with patience is measured until its spread is so small, in percent: the range of
 // the median is then within five. It is not measured more often than that.
-const (
-	enoughSpread = 2.5
-	mostRounds   = 25
-)
+const enoughSpread, mostRounds = 2.5, 25
 
 // another says whether a row needs one more round.
 func (r *Runner) another(s *series) bool {

@@ -61,9 +61,13 @@ func (t Layout) columns(r Row) (shown []Figure) {
 	return shown
 }
 
-// Table has the rows in the order of the pictures, below what is given up with them.
-func (t Layout) Table(rows []Row) string {
-	rows = slices.SortedStableFunc(slices.Values(rows), rank)
+// Table has some of all rows in the order of the pictures, below what is given up with them.
+func (t Layout) Table(rows, all []Row) string {
+	last, _ := greatest(all)
+	order := each(slices.SortedStableFunc(slices.Values(last), rank), Row.Name)
+	rows = slices.SortedStableFunc(slices.Values(rows), func(a, b Row) int {
+		return cmp.Or(cmp.Compare(a.group(), b.group()), cmp.Compare(slices.Index(order, a.Name()), slices.Index(order, b.Name())))
+	})
 	figures := t.columns(RowOf(nil))
 	text := t.line("", figures, func(f Figure) string { return f.Column.Top }) +
 		t.line("", figures, func(f Figure) string { return f.Column.Head })

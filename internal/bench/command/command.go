@@ -104,7 +104,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 	found := o.job.Findings(o.report)
 	for rows, tables := report.Rows, o.plan.Tables; len(rows) > 0; tables = tables[1:] {
 		n := min(len(rows), len(o.run.Subjects))
-		o.print("\n" + tables[0].Title + o.plan.Layout.Table(rows[:n]))
+		o.print("\n" + tables[0].Title + o.plan.Layout.Table(rows[:n], report.Rows))
 		rows = rows[n:]
 	}
 	if err != nil && !report.Env.Interrupted {

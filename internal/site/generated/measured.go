@@ -83,8 +83,7 @@ func (g *Generator) distance(string) (string, error) {
 		{"times serial", decimal("ratio_to_serial", bench.Brief)},
 		{"work a section, µs", func(row bench.Row) string { return bench.Decimal(new(work(row)), bench.Brief) }},
 		{"processor busy, %", func(row bench.Row) string {
-			of := slices.DeleteFunc(slices.Clone(row.Rounds), func(r bench.Row) bool { return *r.Ratio() != *row.Ratio() }) // older files have its work
-			busy := work(row) * *of[(len(of)-1)/2].Number("acquisitions_per_second") / 1e4
+			busy := work(row) * *row.Number("acquisitions_per_second") / 1e4
 			return fmt.Sprintf("%.0f", min(busy, 100))
 		}},
 		{"commands a section", decimal("commands_per_section", bench.Brief)},
