@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/servers/process"
@@ -96,6 +97,11 @@ func (p *started) Close() (err error) {
 	case <-p.done:
 	case <-time.After(endWithin):
 		err = errors.New("it had to be killed")
+		_ = p.OS.Signal(syscall.SIGQUIT) // a Go program says where its goroutines are
+		select {
+		case <-p.done:
+		case <-time.After(time.Second):
+		}
 	}
 	p.Kill()
 	return err

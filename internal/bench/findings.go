@@ -13,7 +13,7 @@ import (
 // Findings are what the rows say, each after a word for what it is about, of locks with the most clients.
 func Findings(all []Row) []string {
 	rows, most := greatest(all)
-	found := []string{unreliable(all), fastest(rows, most), favored(rows), wakes(rows), ordered(rows), safest(rows), cost(rows), unsound(rows), sure(all)}
+	found := []string{unreliable(all), fastest(rows, most), safest(rows), wakes(rows), failures(rows), sure(all)}
 	return slices.DeleteFunc(found, func(text string) bool { return text == "" })
 }
 
@@ -30,7 +30,7 @@ func fastest(rows []Row, with string) string {
 		won := len(slices.DeleteFunc(slices.Clone(times), func(x float64) bool { return x <= 1 }))
 		return fmt.Sprintf("in %d of %s", won, Plural(len(times), "round"))
 	}
-	sure := fmt.Sprintf("clearly faster than all other locks, round by round: %s than %s, the next", rounds(first, all[1]), all[1].Name())
+	sure := fmt.Sprintf("clearly faster than all other locks (than %s, the next, %s)", all[1].Name(), rounds(first, all[1]))
 	names := each(slices.DeleteFunc(slices.Clone(all[1:]), func(r Row) bool { return ahead(all[:1], []Row{r}) }), func(r Row) string {
 		return fmt.Sprintf("%s (faster %s)", r.Name(), rounds(r, first))
 	})
@@ -39,20 +39,19 @@ func fastest(rows []Row, with string) string {
 	} else if len(names) > 0 {
 		sure = "but not clearly faster than " + strings.Join(names, ", ")
 	}
-	if i := slices.IndexFunc(rows, func(r Row) bool { return r.Name() == "lua-decrement" }); i >= 0 {
-		sure += ". Without a lock, a script that does the whole work has " + figure(rows[i].speed())
+	text := fmt.Sprintf("Fastest with %s: %s, %s acquisitions a second, %s.", with, first.Name(), figure(first.speed()), sure)
+	if i := slices.IndexFunc(all, func(r Row) bool { return r.median(inTurn) > 0.95 }); i > 0 {
+		text += " In order of arrival: " + all[i].withSpeed() + "."
 	}
-	return fmt.Sprintf("Fastest with %s: %s, %s acquisitions a second, %s.", with, first.Name(), figure(first.speed()), sure)
-}
-
-// ordered is the fastest lock that served nearly all clients in order of arrival.
-func ordered(rows []Row) string {
-	woken, _ := kinds(rows)
-	woken = slices.DeleteFunc(woken, func(r Row) bool { return r.median(inTurn) < 0.95 })
-	if len(woken) == 0 {
-		return ""
+	for _, row := range rows {
+		switch {
+		case row.Name() == "lua-decrement":
+			text += " Without a lock, one script does the work " + figure(row.speed()) + " times a second."
+		case row.Favored():
+			text += " Left out: " + row.withSpeed() + ", whose clients must be in one process (docs/choosing.md)."
+		}
 	}
-	return "Fastest in order of arrival: " + extreme(woken, 1, Row.speed).withSpeed() + "."
+	return text
 }
 
 // safest are the locks that hold in most of the situations.
@@ -62,13 +61,16 @@ func safest(rows []Row) string {
 		return ""
 	}
 	most := extreme(rows, 1, func(r Row) float64 { return float64(r.holds()) }).holds()
-	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.holds() < most })
-	slices.SortStableFunc(rows, func(a, b Row) int { return slower(b, a) })
-	not := slices.DeleteFunc(slices.Clone(situations), func(situation []string) bool {
-		return slices.ContainsFunc(rows, func(r Row) bool { return !r.Breaks(situation) })
-	})
-	return fmt.Sprintf("Safest: %s, which hold in %d of %d situations, but not when %s; none holds in more (docs/matrix.md).", strings.Join(each(rows, Row.withSpeed), " and "),
-		most, len(situations), strings.Join(each(not, func(s []string) string { return s[0] }), ", or when "))
+	best := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.holds() < most })
+	slices.SortStableFunc(best, func(a, b Row) int { return slower(b, a) })
+	text := fmt.Sprintf("Safest: %s, which hold in %d of %d situations (docs/matrix.md)", strings.Join(each(best, Row.withSpeed), " and "), most, len(situations))
+	for _, situation := range situations {
+		hold := each(slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Breaks(situation) }), Row.Name)
+		if !slices.ContainsFunc(best, func(r Row) bool { return slices.Contains(hold, r.Name()) }) {
+			text += "; when " + situation[0] + ", " + cmp.Or(strings.Join(hold, " and "), "none") + " holds"
+		}
+	}
+	return text + "."
 }
 
 // wakes compares the locks that wake their waiters with those that poll.
@@ -122,17 +124,6 @@ func (r Row) over(other Row) (times []float64) {
 	return times
 }
 
-// favored says what doesn't hold for a lock in several processes.
-func favored(rows []Row) string {
-	for _, r := range locks(rows) {
-		if r.Favored() {
-			return "Left out: " + r.withSpeed() + ", because all clients are in one process, where it hands over without Redis. With" +
-				" one in each, it is no faster than reentrant/notify (docs/choosing.md)."
-		}
-	}
-	return ""
-}
-
 func (r Row) speed() float64    { return r.median(rate) }
 func (r Row) withSpeed() string { return r.Name() + " with " + figure(r.speed()) }
 func slower(a, b Row) int       { return cmp.Compare(a.speed(), b.speed()) }
@@ -183,27 +174,9 @@ func kinds(rows []Row) (woken, polling []Row) {
 	return slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return !r.Woken() }), slices.DeleteFunc(all, Row.Woken)
 }
 
-// cost is what an acquisition costs with the locks that renew their leases, and wake their waiters or poll.
-func cost(rows []Row) string {
-	woken, polling := kinds(slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.Rung().Renews }))
-	if len(woken) == 0 || len(polling) == 0 {
-		return ""
-	}
-	text := "Cost of an acquisition with its work and release, where the lease is renewed: " + middle(woken, sends, Brief) +
-		" commands with locks that wake their waiters, " + middle(polling, sends, Brief) + " with locks that poll"
-	cpu := func(r Row) *float64 { return r.Number("cpu_us_per_section.server") }
-	if middle(woken, cpu, Brief) != NotMeasured {
-		text += "; " + middle(woken, cpu, Brief) + " µs of the server's processor where they wake, and " + middle(polling, cpu, Brief) + " µs where they poll"
-	}
-	return text + "."
-}
-
-// unsound names the rows that lost updates, and those where turns failed.
-func unsound(rows []Row) string {
+// failures are the rows where turns failed, and why.
+func failures(rows []Row) string {
 	var all []string
-	if wrong := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.Wrong() }); len(wrong) > 0 {
-		all = append(all, "Lost updates: "+strings.Join(each(wrong, Row.Name), ", ")+", whose speed doesn't count.")
-	}
 	for _, r := range rows {
 		if failed := r.failed(); failed != "" {
 			all = append(all, "✗ "+r.Name()+": "+failed+".")
@@ -222,12 +195,9 @@ func sure(all []Row) string {
 	if slices.ContainsFunc(rows, func(r Row) bool { return len(r.Rounds) < trusted }) {
 		text += fmt.Sprintf(" With fewer than %d rounds, it must be twice as fast in each.", trusted)
 	}
-	wide := func(r Row) float64 { least, most := r.ends(rate); return most / least }
-	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(wide(b), wide(a)) })
-	return text + " Widest ranges: " + strings.Join(each(rows[:min(3, len(rows))], func(r Row) string {
-		least, most := r.ends(rate)
-		return r.Name() + " with " + swept(all).of(r) + ", " + between(least, most, Brief)
-	}), "; ") + "."
+	widest := extreme(rows, 1, func(r Row) float64 { least, most := r.ends(rate); return most / least })
+	least, most := widest.ends(rate)
+	return text + fmt.Sprintf(" The widest range of a lock is %s's with %s, %s.", widest.Name(), swept(all).of(widest), between(least, most, Brief))
 }
 
 // unreliable says that the computer was so busy that no figure can be relied on.

@@ -97,11 +97,11 @@ func (r Row) Label() string {
 	return r.Name()
 }
 
-// Legend explains the heads.
+// Legend explains those of the heads that don't explain themselves.
 func (t Layout) Legend() string {
 	text := ""
 	for _, f := range t.columns(RowOf(nil)) {
-		if f.Legend != "" {
+		if f.Legend != "" && !slices.Contains([]string{"acquisitions_per_second", "range", "oversold", "max_holders"}, f.Name) {
 			text += strings.ToUpper(f.Legend[:1]) + f.Legend[1:] + ". "
 		}
 	}
