@@ -65,9 +65,11 @@ func safest(rows []Row) string {
 	slices.SortStableFunc(best, func(a, b Row) int { return slower(b, a) })
 	text := fmt.Sprintf("Safest: %s, which hold in %d of %d situations (docs/matrix.md)", strings.Join(each(best, Row.withSpeed), " and "), most, len(situations))
 	for _, situation := range situations {
-		hold := each(slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Breaks(situation) }), Row.Name)
-		if !slices.ContainsFunc(best, func(r Row) bool { return slices.Contains(hold, r.Name()) }) {
-			text += "; when " + situation[0] + ", " + cmp.Or(strings.Join(hold, " and "), "none") + " holds"
+		if !slices.ContainsFunc(best, func(r Row) bool { return !r.Breaks(situation) }) {
+			hold := each(slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Breaks(situation) }), func(r Row) string {
+				return fmt.Sprintf("%s (%d of %d)", r.Name(), r.holds(), len(situations))
+			})
+			text += "; when " + situation[0] + ", only " + cmp.Or(strings.Join(hold, " and "), "a lock that isn't here") + " holds"
 		}
 	}
 	return text + "."
@@ -82,7 +84,7 @@ func wakes(rows []Row) string {
 	text := fmt.Sprintf("To wake or to poll: locks that wake their waiters had %s acquisitions a second, and locks that poll one server, with pauses of up to %v, %s. ",
 		middle(woken, rate, Brief), polling[0].Pause(), middle(polling, rate, Brief))
 	if ahead(woken, polling) {
-		return text + "With these pauses, waking is clearly faster (-poll 20ms sets others)."
+		return text + "Waking is clearly faster than these pauses, which -poll sets."
 	}
 	return text + "No difference is clear."
 }
