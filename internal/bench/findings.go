@@ -69,7 +69,7 @@ func safest(rows []Row) string {
 			hold := each(slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Breaks(situation) }), func(r Row) string {
 				return fmt.Sprintf("%s (%d of %d)", r.Name(), r.holds(), len(situations))
 			})
-			text += "; when " + situation[0] + ", only " + cmp.Or(strings.Join(hold, " and "), "a lock that isn't here") + " holds"
+			text += "; safe when " + situation[0] + ": " + cmp.Or(strings.Join(hold, ", "), "none of these")
 		}
 	}
 	return text + "."
@@ -84,7 +84,7 @@ func wakes(rows []Row) string {
 	text := fmt.Sprintf("To wake or to poll: locks that wake their waiters had %s acquisitions a second, and locks that poll one server, with pauses of up to %v, %s. ",
 		middle(woken, rate, Brief), polling[0].Pause(), middle(polling, rate, Brief))
 	if ahead(woken, polling) {
-		return text + "Waking is clearly faster than these pauses, which -poll sets."
+		return text + "Waking is clearly faster than polling with these pauses, which -poll sets."
 	}
 	return text + "No difference is clear."
 }

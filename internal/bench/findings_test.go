@@ -38,7 +38,7 @@ func TestALockIsFasterIfItWasSoRoundByRound(t *testing.T) {
 	assert.Equal(t, fastest+"clearly faster than all other locks (than gold, the next, in 6 of 6 rounds).", of(gold, fair))
 	assert.Contains(t, wakes([]Row{fair, gold, bronze}), "No difference is clear.", "bronze was as fast in two")
 	assert.Contains(t, wakes([]Row{fair, gold}), "had 500 acquisitions a second, and locks that poll one server, with pauses of up to 1s, 84.5."+
-		" Waking is clearly faster than these pauses, which -poll sets.")
+		" Waking is clearly faster than polling with these pauses, which -poll sets.")
 	gold.Rounds[5].Set("acquisitions_per_second", 510.0)
 	assert.Equal(t, fastest+"but not clearly faster than gold (faster in 1 of 6 rounds).", of(gold, fair), "a chance of 7 in 64")
 	one := func(r float64) Row { return oneRound(lockRow("gold", r, nil)) }
@@ -48,7 +48,7 @@ func TestALockIsFasterIfItWasSoRoundByRound(t *testing.T) {
 		lockRow("e", 0.5, nil)), " rounds) and 2 others.")
 	assert.Empty(t, of(gold, lockRow("gold", 0.6, nil)), "the same lock, with two pauses")
 	assert.Empty(t, of(lockRow("reentrant/notify", 0.6, map[string]any{"finished": false}), gold), "it was cut off")
-	assert.Equal(t, "Safest: reentrant/fair with 500, which hold in 4 of 6 situations (docs/matrix.md); when a paused holder writes late, only a lock that isn't here holds; when the server fails over, only a lock that isn't here holds.", safest([]Row{gold, fair, lockRow("mine", 0.1, nil)}))
+	assert.Equal(t, "Safest: reentrant/fair with 500, which hold in 4 of 6 situations (docs/matrix.md); safe when a paused holder writes late: none of these; safe when the server fails over: none of these.", safest([]Row{gold, fair, lockRow("mine", 0.1, nil)}))
 }
 
 func TestTheFindingsSayWhatLocksCostAndHowSureItIs(t *testing.T) {
@@ -63,9 +63,9 @@ func TestTheFindingsSayWhatLocksCostAndHowSureItIs(t *testing.T) {
 	assert.Equal(t, []string{"Fastest with 1000 clients: reentrant/notify, 600 acquisitions a second, clearly faster than all other locks (than reentrant/fair, the next, in 6 of 6 rounds)." +
 		" In order of arrival: reentrant/fair with 500. Left out: reentrant/cohort with 2000, whose clients must be in one process (docs/choosing.md).",
 		"Safest: reentrant/cohort with 2000 and reentrant/notify with 600 and reentrant/fair with 500, which hold in 4 of 6 situations (docs/matrix.md);" +
-			" when a paused holder writes late, only a lock that isn't here holds; when the server fails over, only a lock that isn't here holds.",
+			" safe when a paused holder writes late: none of these; safe when the server fails over: none of these.",
 		"To wake or to poll: locks that wake their waiters had 500–600 acquisitions a second, and locks that poll one server, with pauses of up to 1s, 100." +
-			" Waking is clearly faster than these pauses, which -poll sets.",
+			" Waking is clearly faster than polling with these pauses, which -poll sets.",
 		"How sure: the locks take turns, round by round. One is clearly faster if it was so in so many rounds that chance would do that less than once in 20 times." +
 			" With fewer than 6 rounds, it must be twice as fast in each. The widest range of a lock is gold's with 1000 clients, 50.0–100."},
 		Findings([]Row{few, wrong, gold, cohort, fair, lockRow("reentrant/notify", 0.6, nil)}))

@@ -237,7 +237,7 @@ func (w *Inventory) header(run Run) string {
 		if w.Patience > 0 {
 			rounds += fmt.Sprintf(" at least, until its ratio is known within 5 %% or it took %v", w.Patience)
 		}
-		text += "Every row is measured in " + rounds + ", each just after one of the serial limit.\n"
+		text += "Every row is measured in " + rounds + ", each just after a round of the serial limit.\n"
 	}
 	if w.Note != "" {
 		text += w.Note + "\n"

@@ -103,7 +103,7 @@ func (r *Runner) MeasureAll(ctx context.Context, subjects []Subject) (rows []Row
 				err = r.next(ctx, s, stage{i + 1, len(subjects), subjects[i], round, r.Rounds, false}, &serials)
 			}
 		}
-		compare(all, subjects, round, serials)
+		compareTurn(all, subjects, round, serials)
 	}
 	for i, s := range all {
 		if len(s.rounds) == 0 {
@@ -129,9 +129,9 @@ type series struct {
 	ended  bool // no other follows
 }
 
-// compare compares the rounds of a turn with the serial limit in the middle of those measured in
+// compareTurn compares the rounds of a turn with the serial limit in the middle of those measured in
 // it, which is also that row's round: one alone is off by more than the locks differ by.
-func compare(all []series, subjects []Subject, round int, serials []Row) {
+func compareTurn(all []series, subjects []Subject, round int, serials []Row) {
 	if len(serials) == 0 {
 		return
 	}
