@@ -42,8 +42,7 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(b.After != lab.Running, "overrun_release: foreign release",
 			"overrun_release: two holders")
 		add(story.Shares(), "two_owners_one_process: two holders")
-		// That one owner of a process has released another's lock isn't seen.
-		add(story.Shares() && unsure, "slow_get: foreign release", "slow_release: foreign release",
+		add(story.Shares() && unsure, "slow_get: foreign release", "slow_release: foreign release", // which isn't seen in a process
 			"late_own_release: foreign release", "lost_release_reply: foreign release")
 		add(story.Nests(), "held_token: two holders")
 		f.blameless = story.Has(swarm.Deleted) || s.settings.nodes == 1 && story.Has(swarm.Clock) ||

@@ -83,10 +83,7 @@ func difference(then, now Row) string {
 		Decimal(then.Ratio(), Brief), span(around(then.Ratios())), Decimal(now.Ratio(), Brief), span(around(now.Ratios())), percent, verdict(then, now))
 }
 
-const tooFew = "too few"
-
-// fewest is how many rounds can be compared with those of another run.
-const fewest = 3
+const tooFew, fewest = "too few", 3 // rounds, to be compared with those of another run
 
 // drift is by which part the same program differs between two runs, whatever its rounds
 // say: memory lies elsewhere, and the machine has other neighbors. Of 20 pairs of runs of
