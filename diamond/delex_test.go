@@ -97,9 +97,9 @@ func TestARealServerHasTheCommandsOfThePage(t *testing.T) {
 	}
 	page, err := os.ReadFile("../docs/5-diamond.md")
 	require.NoError(t, err)
-	rows := regexp.MustCompile(`(?m)^\| (Redis|Valkey) (\d+\.\d+) \| (.*) \| (.*) \|$`).
+	rows := regexp.MustCompile(`(?m)^\| (Redis|Valkey) (\d+\.\d+), \S+ \| (.*) \| (.*) \|$`).
 		FindAllStringSubmatch(string(page), -1)
-	require.Len(t, rows, 3)
+	require.Len(t, rows, 2)
 	has := map[string]bool{}
 	for _, row := range rows {
 		for _, command := range row[3:] {
@@ -107,7 +107,7 @@ func TestARealServerHasTheCommandsOfThePage(t *testing.T) {
 			has[command] = has[command] || row[1] == server && newer
 		}
 	}
-	delete(has, "the script")
+	delete(has, "a script")
 	for command, has := range has {
 		send := func(token string) error {
 			var words []any
