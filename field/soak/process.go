@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/servers/process"
@@ -97,11 +96,6 @@ func (p *started) Close() (err error) {
 	case <-p.done:
 	case <-time.After(endWithin):
 		err = errors.New("it had to be killed")
-		_ = p.OS.Signal(syscall.SIGQUIT) // a Go program says where its goroutines are
-		select {
-		case <-p.done:
-		case <-time.After(time.Second):
-		}
 	}
 	p.Kill()
 	return err

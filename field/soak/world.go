@@ -273,7 +273,6 @@ func (w *world) end() {
 		}
 		_ = p.Tell(sayEnd) // else it has ended
 		if p.Close() != nil {
-			_ = os.WriteFile(filepath.Join(w.dir, fmt.Sprintf("stacks-end-%d-%d.txt", n, w.lives[n])), p.log.Bytes(), 0o644)
 			w.write(Event{Kind: Left, Worker: n,
 				Life: w.lives[n], Text: "the process, which doesn't end"})
 		}

@@ -10,69 +10,54 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Findings are what the rows say, each after a word for what it is about, of locks with the most clients.
+// Findings are what the rows say beside Choices, each after a word for what it is about.
 func Findings(all []Row) []string {
-	rows, most := greatest(all)
-	found := []string{unreliable(all), fastest(rows, most), safest(rows), wakes(rows), failures(rows), sure(all)}
+	rows, _ := greatest(all)
+	found := []string{unreliable(all), wakes(rows), failures(rows), sure(all)}
 	return slices.DeleteFunc(found, func(text string) bool { return text == "" })
 }
 
-// fastest is the lock with most acquisitions a second, and those that may be as fast.
-func fastest(rows []Row, with string) string {
-	all := slices.DeleteFunc(locks(rows), Row.Favored)
-	if len(all) < 2 || len(each(all, Row.Name)) < len(all) {
-		return "" // the same lock, with several pauses
+// Choice is the fastest lock of those that fit a need.
+type Choice struct{ Need, Lock, Speed, Note string }
+
+// Choices are of the locks with the most clients. There are none of less than two locks, or of one
+// with several pauses.
+func Choices(all []Row) (best []Choice) {
+	rows, _ := greatest(all)
+	known := locks(rows)
+	slices.SortStableFunc(known, func(a, b Row) int { return slower(b, a) })
+	fast := slices.DeleteFunc(slices.Clone(known), Row.Favored)
+	if len(fast) < 2 || len(each(fast, Row.Name)) < len(fast) {
+		return nil
 	}
-	slices.SortStableFunc(all, func(a, b Row) int { return slower(b, a) })
-	first := all[0]
-	rounds := func(a, b Row) string {
-		times := a.over(b)
-		won := len(slices.DeleteFunc(slices.Clone(times), func(x float64) bool { return x <= 1 }))
-		return fmt.Sprintf("in %d of %s", won, Plural(len(times), "round"))
+	choose := func(need string, r Row, note string, args ...any) {
+		best = append(best, Choice{need, r.Name(), figure(r.speed()), fmt.Sprintf(note, args...)})
 	}
-	sure := fmt.Sprintf("clearly faster than all other locks (than %s, the next, %s)", all[1].Name(), rounds(first, all[1]))
-	names := each(slices.DeleteFunc(slices.Clone(all[1:]), func(r Row) bool { return ahead(all[:1], []Row{r}) }), func(r Row) string {
-		return fmt.Sprintf("%s (faster %s)", r.Name(), rounds(r, first))
-	})
-	if len(names) > 4 {
-		sure = fmt.Sprintf("but not clearly faster than %s and %d others", strings.Join(names[:3], ", "), len(names)-3)
-	} else if len(names) > 0 {
-		sure = "but not clearly faster than " + strings.Join(names, ", ")
+	times := fast[0].over(fast[1])
+	won := len(slices.DeleteFunc(slices.Clone(times), func(x float64) bool { return x <= 1 }))
+	choose(map[bool]string{true: "clearly fastest", false: "fastest, not clearly"}[ahead(fast[:1], fast[1:])],
+		fast[0], "%d of %s ahead of the next", won, Plural(len(times), "round"))
+	if i := slices.IndexFunc(fast, func(r Row) bool { return r.median(inTurn) > 0.95 }); i > 0 {
+		choose("in order of arrival", fast[i], "")
 	}
-	text := fmt.Sprintf("Fastest with %s: %s, %s acquisitions a second, %s.", with, first.Name(), figure(first.speed()), sure)
-	if i := slices.IndexFunc(all, func(r Row) bool { return r.median(inTurn) > 0.95 }); i > 0 {
-		text += " In order of arrival: " + all[i].withSpeed() + "."
+	if known = slices.DeleteFunc(known, func(r Row) bool { return r.Rung().Name == "" }); len(known) > 0 {
+		safest := slices.MaxFunc(known, func(a, b Row) int { return a.holds() - b.holds() })
+		choose("safe in most situations", safest, "in %d of %d", safest.holds(), len(situations))
+		for _, situation := range situations {
+			i := slices.IndexFunc(known, func(r Row) bool { return !r.Breaks(situation) })
+			if i >= 0 && safest.Breaks(situation) {
+				choose("safe when "+situation[0], known[i], "in %d of %d", known[i].holds(), len(situations))
+			}
+		}
 	}
 	for _, row := range rows {
-		switch {
-		case row.Name() == "lua-decrement":
-			text += " Without a lock, one script does the work " + figure(row.speed()) + " times a second."
-		case row.Favored():
-			text += " Left out: " + row.withSpeed() + ", whose clients must be in one process (docs/choosing.md)."
+		if row.Name() == "lua-decrement" {
+			choose("without a lock", row, "one script does the work")
+		} else if row.Favored() {
+			choose("in one process", row, "if all clients are in it")
 		}
 	}
-	return text
-}
-
-// safest are the locks that hold in most of the situations.
-func safest(rows []Row) string {
-	rows = slices.DeleteFunc(locks(rows), func(r Row) bool { return r.Rung().Name == "" })
-	if len(rows) < 2 {
-		return ""
-	}
-	most := extreme(rows, 1, func(r Row) float64 { return float64(r.holds()) }).holds()
-	best := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.holds() < most })
-	slices.SortStableFunc(best, func(a, b Row) int { return slower(b, a) })
-	text := fmt.Sprintf("Safest: %s, which hold in %d of %d situations (docs/matrix.md)", strings.Join(each(best, Row.withSpeed), " and "), most, len(situations))
-	for _, situation := range situations {
-		if !slices.ContainsFunc(best, func(r Row) bool { return !r.Breaks(situation) }) {
-			hold := each(slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Breaks(situation) }), func(r Row) string {
-				return fmt.Sprintf("%s (%d of %d)", r.Name(), r.holds(), len(situations))
-			})
-			text += "; safe when " + situation[0] + ": " + cmp.Or(strings.Join(hold, ", "), "none of these")
-		}
-	}
-	return text + "."
+	return best
 }
 
 // wakes compares the locks that wake their waiters with those that poll.
@@ -81,12 +66,9 @@ func wakes(rows []Row) string {
 	if len(woken) == 0 || len(polling) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("To wake or to poll: locks that wake their waiters had %s acquisitions a second, and locks that poll one server, with pauses of up to %v, %s. ",
-		middle(woken, rate, Brief), polling[0].Pause(), middle(polling, rate, Brief))
-	if ahead(woken, polling) {
-		return text + "Waking is clearly faster than polling with these pauses, which -poll sets."
-	}
-	return text + "No difference is clear."
+	faster := map[bool]string{true: "are clearly faster than", false: "are not clearly faster than"}[ahead(woken, polling)]
+	return fmt.Sprintf("To wake or to poll: locks that wake their waiters (%s acquisitions a second) %s locks that poll one server, with pauses of up to %v (%s), which -poll sets.",
+		middle(woken, rate, Brief), faster, polling[0].Pause(), middle(polling, rate, Brief))
 }
 
 // apart says, with each of some numbers of clients, what locks have that poll, and those that wake their waiters.
@@ -126,9 +108,8 @@ func (r Row) over(other Row) (times []float64) {
 	return times
 }
 
-func (r Row) speed() float64    { return r.median(rate) }
-func (r Row) withSpeed() string { return r.Name() + " with " + figure(r.speed()) }
-func slower(a, b Row) int       { return cmp.Compare(a.speed(), b.speed()) }
+func (r Row) speed() float64 { return r.median(rate) }
+func slower(a, b Row) int    { return cmp.Compare(a.speed(), b.speed()) }
 
 // Favored says that a lock is fast because its clients are all in one process.
 func (r Row) Favored() bool { return r.Name() == "reentrant/cohort" }

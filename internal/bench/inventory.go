@@ -225,42 +225,40 @@ func (w *Inventory) title(clients int, poll time.Duration) string {
 
 // header says what is measured.
 func (w *Inventory) header(run Run) string {
-	network := map[bool]string{true: fmt.Sprint(w.rtt, " are added to every round trip"), false: "No network delay is added"}[w.rtt > 0]
-	rest := map[bool]string{true: " With more clients than stock, the rest find it sold out."}[slices.Max(w.clients) > w.Stock]
-	shared := map[bool]string{true: fmt.Sprintf("; the clients share %d", w.pool)}[w.pool > 0]
-	text := fmt.Sprintf("%s; stock %d, lease %v, at most %v a round.\n", w.who(), w.Stock, w.TTL, w.Timeout) +
-		network + ", and the work takes no time of its own: a GET and, while there is stock, a DECR." + rest +
-		"\nWhere a lock polls, a refused client pauses for " + w.pauses(run) +
-		".\nConnections are warmed up before the clock starts" + shared + ".\n"
+	rest := map[bool]string{true: " and, until the stock of " + fmt.Sprint(w.Stock) + " is sold out, a DECR", false: " and a DECR"}[slices.Max(w.clients) > w.Stock]
+	text := w.who() + rest + fmt.Sprintf("; lease %v, at most %v a round. A refused client of a lock that polls pauses for %s.", w.TTL, w.Timeout, w.pauses(run))
+	if w.rtt > 0 {
+		text += fmt.Sprintf(" %v are added to every round trip.", w.rtt)
+	}
+	if w.pool > 0 {
+		text += fmt.Sprintf(" Clients share %d connections.", w.pool)
+	}
 	if w.paired() {
-		rounds := Plural(max(w.Rounds, 1), "round")
+		text += " Locks are measured in turns, " + Plural(max(w.Rounds, 1), "round") + " each"
 		if w.Patience > 0 {
-			rounds += fmt.Sprintf(" at least, until its ratio is known within 5 %% or it took %v", w.Patience)
+			text += fmt.Sprintf(" at least, until times serial is known within 5 %% or a lock took %v", w.Patience)
 		}
-		text += "Every row is measured in " + rounds + ", each just after a round of the serial limit.\n"
+		text += "."
 	}
-	if w.Note != "" {
-		text += w.Note + "\n"
-	}
-	return text
+	return strings.TrimSpace(text+"\n"+w.Note) + "\n"
 }
 
-// who says who the clients are.
+// who says who the clients are, and what they do.
 func (w *Inventory) who() string {
 	text := commas(w.clients) + " clients start"
 	if text == "1 clients start" {
 		text = "1 client starts"
 	}
-	text += " at one instant"
+	text += " at one instant. Each acquires the lock, works and releases it"
 	switch {
 	case w.Loop > 0:
-		text += fmt.Sprintf(" and take turns for %v", w.Loop)
+		text += fmt.Sprintf(", again and again for %v", w.Loop)
 	case w.Ops > 1:
-		text += fmt.Sprintf(" and take %d turns each", w.Ops)
+		text += fmt.Sprintf(" %d times", w.Ops)
 	default:
-		text += " and take one turn each: a burst"
+		text += " once: a burst"
 	}
-	return text
+	return text + ". To work is a GET"
 }
 
 // commas lists the values of a slice.

@@ -124,10 +124,10 @@ func greatest(all []Row) (rows []Row, most string) {
 func speedDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How fast each lock is with " + most, axis: perSecond, legend: []string{"median and range of the rounds"}, found: apart(all, rate, " "+perSecond, swept(all), most),
-		number: "acquisitions/s", heads: []string{"acquisi\u00adtions/s", "range", "in order, %", "com\u00admands", "times serial"}}
+		number: "acquisitions/s", heads: []string{"acquisi\u00adtions/s", "range", "median wait, ms", "in order, %", "times serial"}}
 	for _, row := range rows {
 		p.rows = append(p.rows, dotsRow{row, []dot{row.dot(rate)},
-			[]string{middle([]Row{row}, inTurn, percent), middle([]Row{row}, sends, Brief), middle([]Row{row}, Row.Ratio, Brief)}, nil})
+			[]string{middle([]Row{row}, half, Brief), middle([]Row{row}, inTurn, percent), middle([]Row{row}, Row.Ratio, Brief)}, nil})
 	}
 	return p
 }
@@ -159,6 +159,8 @@ func against(rows []Row, of func(Row) *float64, unit string) picture {
 	return p
 }
 
+func half(r Row) *float64 { return r.Number("wait_ms.p50") }
+
 // waitDots are the waits. Rounds tell half of the clients' and the longest.
 func waitDots(all []Row) picture {
 	rows, most := greatest(all)
@@ -166,7 +168,6 @@ func waitDots(all []Row) picture {
 		legend: []string{"half waited no longer", "longest wait"},
 		number: "longest, ms", heads: []string{"half, ms", "longest, ms", "range of longest"},
 		found: apart(all, longest, " ms until the last client had the lock", swept(all), most)}
-	half := func(r Row) *float64 { return r.Number("wait_ms.p50") }
 	for _, row := range rows {
 		if row.Kind() != Baseline { // one client alone waits for nobody
 			d := row.dot(half)
@@ -434,8 +435,10 @@ var pageSource string
 var page = html.Must(html.New("page").Funcs(html.FuncMap{"pausesOtherwise": pausesOtherwise, "situations": func() [][]string { return situations }, "columns": Layout.columns,
 	"sure": func(text string) bool { return strings.HasPrefix(text, "How sure: ") },
 	"said": func(text string) html.HTML {
-		about, is, _ := strings.Cut(html.HTMLEscapeString(text), ": ")
-		return html.HTML("<b>" + about + ":</b> " + regexp.MustCompile(`docs/(\w+)\.md`).ReplaceAllString(is, `<a href="https://github.com/lockladder/lockladder/blob/main/docs/$1.md">$1</a>`))
+		if about, is, has := strings.Cut(html.HTMLEscapeString(text), ": "); has {
+			text = "<b>" + about + ":</b> " + is
+		}
+		return html.HTML(regexp.MustCompile(`docs/(\w+)\.md`).ReplaceAllString(text, `<a href="https://github.com/lockladder/lockladder/blob/main/docs/$1.md">$1</a>`))
 	}}).Parse(pageSource))
 
 // WritePage writes a run of the inventory as one page with pictures, which needs
@@ -457,7 +460,7 @@ func WritePage(r Report, w io.Writer) error {
 	named := each(slices.DeleteFunc(slices.Clone(last), func(r Row) bool { return r.Kind() == Baseline }), Row.Name)
 	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "CPUs": Plural(r.Env.CPUs, "CPU"),
 		"Subjects": named, "Last": append([]Row{{}}, r.Rows...)[len(r.Rows)], "Least": slices.Min(rounds), "Most": slices.Max(rounds),
-		"With": s.values, "Findings": Findings(r.Rows), "Clients": clients,
+		"With": s.values, "Findings": Findings(r.Rows), "Choices": Choices(r.Rows), "Clients": clients,
 		"Pauses":   each(slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return row.Kind() == Baseline || row.Woken() || row.Count("nodes") > 1 }), func(r Row) string { return r.Pause().String() }),
 		"Measured": Plural(len(r.Rows), "row"), "Locks": slices.SortedStableFunc(slices.Values(last), rank), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
 		"Counts": each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) }), "Tables": tables, "Layout": Layout{Jain: slices.ContainsFunc(r.Rows, func(row Row) bool { return *cmp.Or(row.Number("jain"), new(1.0)) < 1 })},

@@ -45,6 +45,11 @@ func (t Layout) line(name string, figures []Figure, cell func(Figure) string) st
 func (t Layout) columns(r Row) (shown []Figure) {
 	width := t.name()
 	for _, f := range r.figures {
+		if f.Name == "safe" && r.Rung().Name != "" {
+			f.Value = r.holds()
+		} else if f.Name == "rounds" && r.Name() != "" {
+			f.Value = max(1, len(r.Rounds))
+		}
 		if f.Column.Width > 0 && (t.Jain || f.Name != "jain") {
 			shown = append(shown, f)
 			width += f.Column.Width
@@ -80,6 +85,23 @@ func (t Layout) Table(rows, all []Row) string {
 	return text
 }
 
+// Choices is a text with a line for each, if there are some; notes that don't fit are left out.
+func (t Layout) Choices(all []Row) []string {
+	text := ""
+	_, with := greatest(all)
+	for _, c := range Choices(all) {
+		line := fmt.Sprintf("  %-32s %-*s %6s  ", c.Need, t.name()-2, c.Lock, c.Speed)
+		if len(line)+len(c.Note) <= cmp.Or(t.Width, 100) {
+			line += c.Note
+		}
+		text += "\n" + strings.TrimRight(line, " ")
+	}
+	if text == "" {
+		return nil
+	}
+	return []string{"The best with " + with + ", in acquisitions a second:" + text}
+}
+
 // Row is one row. Lines that say what went wrong follow it.
 func (t Layout) Row(r Row) string {
 	text := t.line("  "+r.Label(), t.columns(r), Figure.Show)
@@ -101,7 +123,7 @@ func (r Row) Label() string {
 func (t Layout) Legend() string {
 	text := ""
 	for _, f := range t.columns(RowOf(nil)) {
-		if f.Legend != "" && !slices.Contains([]string{"acquisitions_per_second", "range", "oversold", "max_holders"}, f.Name) {
+		if f.Legend != "" && !slices.Contains([]string{"acquisitions_per_second", "range", "max_holders"}, f.Name) {
 			text += strings.ToUpper(f.Legend[:1]) + f.Legend[1:] + ". "
 		}
 	}

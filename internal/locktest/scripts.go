@@ -40,7 +40,7 @@ type Server struct {
 func Serve(t *testing.T, scripts Scripts) *Server {
 	s := &Server{Mini: miniredis.RunT(t), t: t, scripts: scripts,
 		now: time.UnixMilli(1_000_500)}
-	s.Client = redis.NewClient(&redis.Options{Addr: s.Mini.Addr()})
+	s.Client = redis.NewClient(&redis.Options{Addr: s.Mini.Addr(), ReadTimeout: -1}) // the race detector is slow
 	s.told = s.Client.Subscribe(t.Context(), "{stock}:turn")
 	_, err := s.told.Receive(t.Context())
 	require.NoError(t, err, "it is confirmed")

@@ -101,7 +101,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 	o.print(o.wrapped(o.plan.Header + where(report.Env, o.started())))
 	report.Rows, err = o.tables(ctx, stderr)
 	report.Env.Interrupted = errors.Is(err, bench.ErrInterrupted)
-	found := o.job.Findings(o.report)
+	found := append(o.plan.Layout.Choices(report.Rows), o.job.Findings(o.report)...)
 	for rows, tables := report.Rows, o.plan.Tables; len(rows) > 0; tables = tables[1:] {
 		n := min(len(rows), len(o.run.Subjects))
 		o.print("\n" + tables[0].Title + o.plan.Layout.Table(rows[:n], report.Rows))

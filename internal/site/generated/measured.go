@@ -62,12 +62,14 @@ func (g *Generator) findings(string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := ""
+	text := tableOf(3, []column[bench.Choice]{
+		{"best with 1000 clients", func(c bench.Choice) string { return c.Need }}, {"lock", func(c bench.Choice) string { return c.Lock }},
+		{"", func(c bench.Choice) string { return c.Note }}, {"acquisitions/s", func(c bench.Choice) string { return c.Speed }},
+	}, bench.Choices(r.Rows)) + "\n"
 	for _, found := range bench.Findings(r.Rows) {
-		found = regexp.MustCompile(`docs/(\w+)\.md`).ReplaceAllString(found, "[$1]($1.md)")
 		text += "- **" + strings.Replace(found, ": ", ":** ", 1) + "\n"
 	}
-	return text, nil
+	return regexp.MustCompile(`docs/(\w+)\.md`).ReplaceAllString(text, "[$1]($1.md)"), nil
 }
 
 // distance says for each row of the committed run why it is as far from the serial limit
