@@ -109,7 +109,7 @@ func (s *S) leavesPlaces(moment time.Duration) bool {
 	return slices.ContainsFunc(s.gaveUp, func(g givenUp) bool {
 		return slices.ContainsFunc(s.Timeline(), func(e *lab.Entry) bool {
 			return e.Client == g.process && e.Command != "" && e.At > moment-2*lease &&
-				(e.Sent <= g.at && g.at < e.At || e.Sent < g.due && g.due <= e.At+min(e.At-e.Sent, lease/500))
+				(e.Sent <= g.at && g.at < e.At || e.Sent < g.due && g.due <= e.At+min(e.At-e.Sent, lease/500)+time.Microsecond)
 		})
 	})
 }

@@ -247,13 +247,15 @@ func (s *S) afterwards() {
 	z.Go(func() {
 		z.Sleep(3 * lease)
 		z.Step("judges", func() {
+			renewing := map[string]int{}
 			for _, a := range s.actors {
 				a.mustNotHaveLost()
 				a.wakes()
+				renewing[a.Name] += min(a.depth+a.reads.depth, 1)
 			}
 			for _, p := range s.settings.story.Processes { // a lock may keep one for each owner
 				of := s.settings.story.clients[p.Name].process
-				if n := of.InUse(); n > len(p.Owners)*s.settings.nodes && !of.Dead() && !s.settings.story.Repeats {
+				if n := of.InUse(); n > (len(p.Owners)+renewing[p.Name])*s.settings.nodes && !of.Dead() && !s.settings.story.Repeats {
 					z.suspect(LeftBehind, "nobody does anything any more, and %s has %d connections in use", p.Name, n)
 				}
 			}

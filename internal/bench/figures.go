@@ -32,7 +32,7 @@ func (f Figure) member(ofRound bool) string {
 	switch {
 	case ofRound:
 		return f.Round
-	case f.Name == "range", f.Name == "rounds", f.Name == "serial", f.Name == "safe":
+	case f.Name == "range", f.Name == "spread", f.Name == "serial", f.Name == "safe":
 		return "" // they follow from the rounds and the name
 	}
 	return f.Name
@@ -48,7 +48,7 @@ func when[T any](measured bool, figure T) any {
 
 // dispensable are the figures that a terminal does without, the first one first.
 var dispensable = []string{"cpu_us_per_section.server", "cpu_us_per_section.clients", "calls_per_section", "serial",
-	"left", "seconds", "retries", "wait_ms.p99", "failures", "sold", "max_holders", "rounds", "ratio_to_serial", "in_order",
+	"left", "seconds", "retries", "wait_ms.p99", "failures", "sold", "max_holders", "spread", "ratio_to_serial", "in_order",
 	"jain", "commands_per_section", "safe"}
 
 // figures are those of one round, in the order of JSON and of the table.
@@ -72,7 +72,6 @@ func (m *Measurement) figures() []Figure {
 			Legend: "acquisitions/s: acquisitions divided by the time until the last client was through"},
 		{Name: "range", // it needs all rounds: see Median
 			Column: Column{"", "range", 12, 0}, Legend: "range: from the lowest round to the highest, of the figure before it"},
-		{Name: "rounds", Column: Column{"", "rounds", 7, 0}},
 		{Name: "wait_ms.p50", Value: wait.At(50), Round: "wait_p50_ms", Unit: "wait-p50-ms",
 			Column: Column{"wait", "p50 ms", 7, Brief},
 			Legend: "wait: until a client had the lock; half of them waited no longer than p50"},
@@ -87,8 +86,7 @@ func (m *Measurement) figures() []Figure {
 			Legend: "in order: pairs of clients that had the lock in the order of asking; 50 % is chance"},
 		{Name: "jain", Value: when(m.Absent == 0, jain(m.Served)), Column: Column{"", "jain", 7, Brief},
 			Legend: "jain: 1 when all clients had as many acquisitions"},
-		{Name: "safe", Column: Column{"safe", "of 6", 6, 0},
-			Legend: "safe of 6: how many of these the lock survives: a crash, a late release, work longer than the lease, a late write, a failover, locking twice (docs/matrix.md)"},
+		{Name: "safe", Column: Column{"safe", "in", 7, 0}, Legend: "safe in: C a crash, R a release that comes late, L work longer than the lease, W a late write, if the storage checks the token, F a failover, T locking twice (docs/matrix.md)"},
 
 		{Name: "lost_updates", Value: lost, Over: worst, Unit: "lost-updates",
 			Column: Column{"lost", "updates", 8, 0},
@@ -112,7 +110,8 @@ func (m *Measurement) figures() []Figure {
 
 		{Name: "ratio_to_serial", Round: "ratio_to_serial", Unit: "times-serial",
 			Column: Column{"times", "serial", 7, Brief},
-			Legend: "times serial: acquisitions/s in units of those of one client alone, the serial limit, in the same round"},
+			Legend: "times serial: acquisitions/s in units of those of one client alone, the serial limit; the median of the rounds' own"},
+		{Name: "spread", Column: Column{"", "± %", 5, 0}, Legend: "margin (± %): how far off times serial may be, with 95 % confidence; more rounds are measured until it is 5 %"},
 		{Name: "serial", Column: Column{"serial", "limit/s", 8, Brief}, Legend: "serial limit:" +
 			" acquisitions/s of one client alone, which never waits, in the turns of this row's rounds"},
 		{Name: "calls_per_section", Value: when(m.Usage.Known && m.Subject.Nodes > 0,

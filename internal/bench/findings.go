@@ -13,15 +13,14 @@ import (
 // Findings are what the rows say beside Choices, each after a word for what it is about.
 func Findings(all []Row) []string {
 	rows, _ := greatest(all)
-	found := []string{unreliable(all), wakes(rows), failures(rows), sure(all)}
+	found := []string{wakes(all), failures(rows), sure(all)}
 	return slices.DeleteFunc(found, func(text string) bool { return text == "" })
 }
 
 // Choice is the fastest lock of those that fit a need.
 type Choice struct{ Need, Lock, Speed, Note string }
 
-// Choices are of the locks with the most clients. There are none of less than two locks, or of one
-// with several pauses.
+// Choices are of the locks with the most clients. There must be two, each with one pause.
 func Choices(all []Row) (best []Choice) {
 	rows, _ := greatest(all)
 	known := locks(rows)
@@ -34,19 +33,18 @@ func Choices(all []Row) (best []Choice) {
 		best = append(best, Choice{need, r.Name(), figure(r.speed()), fmt.Sprintf(note, args...)})
 	}
 	times := fast[0].over(fast[1])
-	won := len(slices.DeleteFunc(slices.Clone(times), func(x float64) bool { return x <= 1 }))
-	choose(map[bool]string{true: "clearly fastest", false: "fastest, not clearly"}[ahead(fast[:1], fast[1:])],
-		fast[0], "%d of %s ahead of the next", won, Plural(len(times), "round"))
+	slices.Sort(times)
+	choose(map[bool]string{true: "clearly "}[ahead(fast[:1], fast[1:])]+"fastest across processes", fast[0], "%.2f × %s", times[len(times)/2], fast[1].Name())
 	if i := slices.IndexFunc(fast, func(r Row) bool { return r.median(inTurn) > 0.95 }); i > 0 {
 		choose("in order of arrival", fast[i], "")
 	}
 	if known = slices.DeleteFunc(known, func(r Row) bool { return r.Rung().Name == "" }); len(known) > 0 {
-		safest := slices.MaxFunc(known, func(a, b Row) int { return a.holds() - b.holds() })
-		choose("safe in most situations", safest, "in %d of %d", safest.holds(), len(situations))
+		safest := slices.MaxFunc(known, func(a, b Row) int { return len(a.survives()) - len(b.survives()) })
+		choose(fmt.Sprintf("safe in %d of %d situations", len(safest.survives()), len(letters)), safest, "")
 		for _, situation := range situations {
 			i := slices.IndexFunc(known, func(r Row) bool { return !r.Breaks(situation) })
 			if i >= 0 && safest.Breaks(situation) {
-				choose("safe when "+situation[0], known[i], "in %d of %d", known[i].holds(), len(situations))
+				choose("safe when "+situation[0], known[i], "safe in %d of %d", len(known[i].survives()), len(letters))
 			}
 		}
 	}
@@ -61,14 +59,16 @@ func Choices(all []Row) (best []Choice) {
 }
 
 // wakes compares the locks that wake their waiters with those that poll.
-func wakes(rows []Row) string {
+func wakes(all []Row) string {
+	rows, most := greatest(all)
 	woken, polling := kinds(rows)
-	if len(woken) == 0 || len(polling) == 0 {
+	unit, s := " "+perSecond, swept(all)
+	text := cmp.Or(apart(all, rate, unit, s, slices.Compact([]string{s.values[0], most})...), apart(all, rate, unit, s, most))
+	if text == "" {
 		return ""
 	}
-	faster := map[bool]string{true: "are clearly faster than", false: "are not clearly faster than"}[ahead(woken, polling)]
-	return fmt.Sprintf("To wake or to poll: locks that wake their waiters (%s acquisitions a second) %s locks that poll one server, with pauses of up to %v (%s), which -poll sets.",
-		middle(woken, rate, Brief), faster, polling[0].Pause(), middle(polling, rate, Brief))
+	return fmt.Sprintf("To wake or to poll: waking is %sclearly faster than polling with pauses of up to %v (-poll). %s",
+		map[bool]string{false: "not "}[ahead(woken, polling)], polling[0].Pause(), text)
 }
 
 // apart says, with each of some numbers of clients, what locks have that poll, and those that wake their waiters.
@@ -80,9 +80,10 @@ func apart(all []Row, of func(Row) *float64, unit string, s varied, values ...st
 			return ""
 		}
 		with := map[bool]string{true: " with " + value}[len(values) > 1]
-		poll, wake = append(poll, middle(polling, of, Brief)+with), append(wake, middle(woken, of, Brief)+with)
+		poll, wake = append(poll, middle(polling, of, Brief)+unit+with), append(wake, middle(woken, of, Brief)+with)
+		unit = "" // once is enough
 	}
-	return "Locks that poll one server: " + strings.Join(poll, ", ") + unit + ". Locks that wake their waiters: " + strings.Join(wake, ", ") + "."
+	return "Locks that poll one server: " + strings.Join(poll, ", ") + ". Locks that wake their waiters: " + strings.Join(wake, ", ") + "."
 }
 
 // ahead says that each fast row was faster than each slow one, round by round.
@@ -183,20 +184,6 @@ func sure(all []Row) string {
 	return text + fmt.Sprintf(" The widest range of a lock is %s's with %s, %s.", widest.Name(), swept(all).of(widest), between(least, most, Brief))
 }
 
-// unreliable says that the computer was so busy that no figure can be relied on.
-func unreliable(all []Row) string {
-	var limits []float64
-	for _, row := range locks(all) {
-		limits = append(limits, row.all(Row.serial)...)
-	}
-	slices.Sort(limits)
-	few := len(limits) / 100 // at each end, which don't count
-	if len(limits) == 0 || limits[len(limits)-1-few] <= 5*limits[few] {
-		return ""
-	}
-	return "Unreliable: one client alone had " + span(limits[few], limits[len(limits)-1-few]) + " a second in nearly all rounds, because the computer was busy. Measure again on an idle one."
-}
-
 // situations are what may happen to a lock: what a reader calls it, and the scenarios that show whether it holds.
 var situations = [][]string{
 	{"a client crashes", "crash_holding", "crash_after_first_command"}, {"a release comes late", "overrun_release", "slow_get"},
@@ -209,7 +196,17 @@ func (r Row) Breaks(situation []string) bool {
 	return slices.ContainsFunc(r.Rung().Flaws, func(flaw lock.Flaw) bool { return slices.Contains(situation[1:], flaw.Scenario) })
 }
 
-func (r Row) holds() int { return len(slices.DeleteFunc(slices.Clone(situations), r.Breaks)) }
+const letters = "CRLWFT" // of the situations
+
+// survives are the letters of the situations that a rung holds in.
+func (r Row) survives() string {
+	return strings.Map(func(letter rune) rune {
+		if r.Breaks(situations[strings.IndexRune(letters, letter)]) {
+			return -1
+		}
+		return letter
+	}, letters)
+}
 
 // middle is the median of a row, or from the least to the most of those of several.
 func middle(rows []Row, of func(Row) *float64, digits int) string {

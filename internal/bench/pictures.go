@@ -124,10 +124,15 @@ func greatest(all []Row) (rows []Row, most string) {
 func speedDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How fast each lock is with " + most, axis: perSecond, legend: []string{"median and range of the rounds"}, found: apart(all, rate, " "+perSecond, swept(all), most),
-		number: "acquisitions/s", heads: []string{"acquisi\u00adtions/s", "range", "median wait, ms", "in order, %", "times serial"}}
+		number: "acquisitions/s", heads: []string{"acquisi\u00adtions/s", "range", "median wait, ms", "in order, %", "times serial", "± %"}}
 	for _, row := range rows {
-		p.rows = append(p.rows, dotsRow{row, []dot{row.dot(rate)},
-			[]string{middle([]Row{row}, half, Brief), middle([]Row{row}, inTurn, percent), middle([]Row{row}, Row.Ratio, Brief)}, nil})
+		line := dotsRow{row: row, dots: []dot{row.dot(rate)}}
+		for _, f := range (Layout{}).columns(row) {
+			if slices.Contains([]string{"wait_ms.p50", "in_order", "ratio_to_serial", "spread"}, f.Name) {
+				line.more = append(line.more, f.Show())
+			}
+		}
+		p.rows = append(p.rows, line)
 	}
 	return p
 }
@@ -184,7 +189,7 @@ func class(row Row) string {
 	class := "other"
 	if row.Wrong() || row.failed() != "" {
 		class = "wrong"
-	} else if row.Woken() && !row.Favored() {
+	} else if row.Woken() {
 		class = "woken"
 	}
 	if len(row.Rounds) < 2 {

@@ -46,9 +46,11 @@ func (t Layout) columns(r Row) (shown []Figure) {
 	width := t.name()
 	for _, f := range r.figures {
 		if f.Name == "safe" && r.Rung().Name != "" {
-			f.Value = r.holds()
-		} else if f.Name == "rounds" && r.Name() != "" {
-			f.Value = max(1, len(r.Rounds))
+			f.Value = cmp.Or(r.survives(), "none")
+		} else if x := r.spread(); f.Name == "spread" && !math.IsInf(x, 1) {
+			f.Value = x
+		} else if r.Kind() == Baseline && slices.Contains([]string{"wait_ms.p50", "wait_ms.max", "in_order"}, f.Name) {
+			f.Value = nil // there's no lock to wait for
 		}
 		if f.Column.Width > 0 && (t.Jain || f.Name != "jain") {
 			shown = append(shown, f)

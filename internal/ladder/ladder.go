@@ -196,7 +196,7 @@ var Rungs = complete([]Rung{
 		Name:   "reentrant/readwrite",
 		Arc:    Shapes,
 		Parent: "reentrant/notify",
-		Idea:   "many readers, each with a lease of its own, or one writer",
+		Idea:   "many readers, or one writer with a fencing token",
 		Build:  lock.On(readwrite.New),
 		Renews: true,
 		Changes: []string{"Lock", "Lock.TryLock", "Lock.tryLock", "Lock.reenter",
