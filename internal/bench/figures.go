@@ -111,7 +111,7 @@ func (m *Measurement) figures() []Figure {
 		{Name: "ratio_to_serial", Round: "ratio_to_serial", Unit: "times-serial",
 			Column: Column{"times", "serial", 7, Brief},
 			Legend: "times serial: acquisitions/s in units of those of one client alone, the serial limit; the median of the rounds' own"},
-		{Name: "spread", Column: Column{"", "± %", 5, 0}, Legend: "margin (± %): how far off times serial may be, with 95 % confidence; more rounds are measured until it is 5 %"},
+		{Name: "spread", Column: Column{"", "± %", 5, 0}, Legend: "margin (± %): how far off times serial may be, with 95 % confidence"},
 		{Name: "serial", Column: Column{"serial", "limit/s", 8, Brief}, Legend: "serial limit:" +
 			" acquisitions/s of one client alone, which never waits, in the turns of this row's rounds"},
 		{Name: "calls_per_section", Value: when(m.Usage.Known && m.Subject.Nodes > 0,

@@ -13,8 +13,7 @@ import (
 // Findings are what the rows say beside Choices, each after a word for what it is about.
 func Findings(all []Row) []string {
 	rows, _ := greatest(all)
-	found := []string{wakes(all), failures(rows), sure(all)}
-	return slices.DeleteFunc(found, func(text string) bool { return text == "" })
+	return slices.DeleteFunc([]string{wakes(all), failures(rows), sure(all)}, func(text string) bool { return text == "" })
 }
 
 // Choice is the fastest lock of those that fit a need.
@@ -32,18 +31,17 @@ func Choices(all []Row) (best []Choice) {
 	choose := func(need string, r Row, note string, args ...any) {
 		best = append(best, Choice{need, r.Name(), figure(r.speed()), fmt.Sprintf(note, args...)})
 	}
-	times := fast[0].over(fast[1])
-	slices.Sort(times)
-	choose(map[bool]string{true: "clearly "}[ahead(fast[:1], fast[1:])]+"fastest across processes", fast[0], "%.2f × %s", times[len(times)/2], fast[1].Name())
+	choose(map[bool]string{true: "clearly "}[ahead(fast[:1], fast[1:])]+"fastest across processes", fast[0], "%.2f × %s", fast[0].speed()/fast[1].speed(), fast[1].Name())
 	if i := slices.IndexFunc(fast, func(r Row) bool { return r.median(inTurn) > 0.95 }); i > 0 {
 		choose("in order of arrival", fast[i], "")
 	}
 	if known = slices.DeleteFunc(known, func(r Row) bool { return r.Rung().Name == "" }); len(known) > 0 {
 		safest := slices.MaxFunc(known, func(a, b Row) int { return len(a.survives()) - len(b.survives()) })
-		choose(fmt.Sprintf("safe in %d of %d situations", len(safest.survives()), len(letters)), safest, "")
-		for _, situation := range situations {
-			i := slices.IndexFunc(known, func(r Row) bool { return !r.Breaks(situation) })
-			if i >= 0 && safest.Breaks(situation) {
+		breaks := slices.DeleteFunc(slices.Clone(situations), func(s []string) bool { return !safest.Breaks(s) })
+		choose(fmt.Sprintf("safe in %d of %d situations", len(safest.survives()), len(letters)), safest, "%s",
+			map[bool]string{true: "not when " + append(breaks, []string{""})[0][0]}[len(breaks) == 1])
+		for _, situation := range breaks {
+			if i := slices.IndexFunc(known, func(r Row) bool { return !r.Breaks(situation) }); i >= 0 {
 				choose("safe when "+situation[0], known[i], "safe in %d of %d", len(known[i].survives()), len(letters))
 			}
 		}
@@ -67,7 +65,7 @@ func wakes(all []Row) string {
 	if text == "" {
 		return ""
 	}
-	return fmt.Sprintf("To wake or to poll: waking is %sclearly faster than polling with pauses of up to %v (-poll). %s",
+	return fmt.Sprintf("To wake or to poll: waking is %sclearly faster than polling with pauses of up to %v (flag -poll). %s The more clients poll, the sooner one of them asks after a release.",
 		map[bool]string{false: "not "}[ahead(woken, polling)], polling[0].Pause(), text)
 }
 
@@ -175,13 +173,15 @@ func sure(all []Row) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	text := "How sure: the locks take turns, round by round. One is clearly faster if it was so in so many rounds that chance would do that less than once in 20 times."
-	if slices.ContainsFunc(rows, func(r Row) bool { return len(r.Rounds) < trusted }) {
-		text += fmt.Sprintf(" With fewer than %d rounds, it must be twice as fast in each.", trusted)
+	text := fmt.Sprintf("How sure: the locks take turns, round by round. One is clearly faster if it was so in so many rounds that chance"+
+		" would do that less than once in 20 times, or, with fewer than %d rounds, if it was twice as fast in each.", trusted)
+	rows = slices.DeleteFunc(rows, func(r Row) bool { return math.IsInf(r.spread(), 1) })
+	if len(rows) > 0 {
+		widest := extreme(rows, 1, Row.spread)
+		text += fmt.Sprintf(" The margins of times serial are %.0f to %.0f %%, the widest %s's with %s. They are wide where, in some rounds, hardly a client was refused.",
+			extreme(rows, -1, Row.spread).spread(), widest.spread(), widest.Name(), swept(all).of(widest))
 	}
-	widest := extreme(rows, 1, func(r Row) float64 { least, most := r.ends(rate); return most / least })
-	least, most := widest.ends(rate)
-	return text + fmt.Sprintf(" The widest range of a lock is %s's with %s, %s.", widest.Name(), swept(all).of(widest), between(least, most, Brief))
+	return text
 }
 
 // situations are what may happen to a lock: what a reader calls it, and the scenarios that show whether it holds.

@@ -124,7 +124,7 @@ func greatest(all []Row) (rows []Row, most string) {
 func speedDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How fast each lock is with " + most, axis: perSecond, legend: []string{"median and range of the rounds"}, found: apart(all, rate, " "+perSecond, swept(all), most),
-		number: "acquisitions/s", heads: []string{"acquisi\u00adtions/s", "range", "median wait, ms", "in order, %", "times serial", "± %"}}
+		number: "acquisitions/s", heads: []string{"acquisi\u00adtions/s", "range", "median wait, ms", "in order, %", "times serial", "its ± %"}}
 	for _, row := range rows {
 		line := dotsRow{row: row, dots: []dot{row.dot(rate)}}
 		for _, f := range (Layout{}).columns(row) {
