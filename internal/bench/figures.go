@@ -86,7 +86,7 @@ func (m *Measurement) figures() []Figure {
 			Legend: "in order: pairs of clients that had the lock in the order of asking; 50 % is chance"},
 		{Name: "jain", Value: when(m.Absent == 0, jain(m.Served)), Column: Column{"", "jain", 7, Brief},
 			Legend: "jain: 1 when all clients had as many acquisitions"},
-		{Name: "safe", Column: Column{"safe", "in", 7, 0}, Legend: "safe in: C a crash, R a release that comes late, L work longer than the lease, W a late write, if the storage checks the token, F a failover, T locking twice (docs/matrix.md)"},
+		{Name: "safe", Column: Column{"safe", "in", 7, 0}, Legend: "safe in: C a crash, R a release that comes late, L work longer than the lease, W a late write, if the storage checks the token, F a failover, T locking twice, by the scenarios of docs/matrix.md"},
 
 		{Name: "lost_updates", Value: lost, Over: worst, Unit: "lost-updates",
 			Column: Column{"lost", "updates", 8, 0},
@@ -110,8 +110,8 @@ func (m *Measurement) figures() []Figure {
 
 		{Name: "ratio_to_serial", Round: "ratio_to_serial", Unit: "times-serial",
 			Column: Column{"times", "serial", 7, Brief},
-			Legend: "times serial: acquisitions/s in units of those of one client alone, the serial limit; the median of the rounds' own"},
-		{Name: "spread", Column: Column{"", "± %", 5, 0}, Legend: "margin (± %): how far off times serial may be, with 95 % confidence"},
+			Legend: "times serial: acquisitions/s in units of those of one client alone, the serial limit, in the same turn"},
+		{Name: "spread", Column: Column{"", "± %", 5, 0}, Legend: "margin (± %): half the width of the 95 % confidence interval of times serial"},
 		{Name: "serial", Column: Column{"serial", "limit/s", 8, Brief}, Legend: "serial limit:" +
 			" acquisitions/s of one client alone, which never waits, in the turns of this row's rounds"},
 		{Name: "calls_per_section", Value: when(m.Usage.Known && m.Subject.Nodes > 0,

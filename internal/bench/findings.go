@@ -35,7 +35,7 @@ func Choices(all []Row) (best []Choice) {
 	if i := slices.IndexFunc(fast, func(r Row) bool { return r.median(inTurn) > 0.95 }); i > 0 {
 		choose("in order of arrival", fast[i], "")
 	}
-	if known = slices.DeleteFunc(known, func(r Row) bool { return r.Rung().Name == "" }); len(known) > 0 {
+	if known = slices.DeleteFunc(known, func(r Row) bool { return r.Rung().Name == "" || r.Name() == "bronze" }); len(known) > 0 {
 		safest := slices.MaxFunc(known, func(a, b Row) int { return len(a.survives()) - len(b.survives()) })
 		breaks := slices.DeleteFunc(slices.Clone(situations), func(s []string) bool { return !safest.Breaks(s) })
 		choose(fmt.Sprintf("safe in %d of %d situations", len(safest.survives()), len(letters)), safest, "%s",
@@ -178,7 +178,7 @@ func sure(all []Row) string {
 	rows = slices.DeleteFunc(rows, func(r Row) bool { return math.IsInf(r.spread(), 1) })
 	if len(rows) > 0 {
 		widest := extreme(rows, 1, Row.spread)
-		text += fmt.Sprintf(" The margins of times serial are %.0f to %.0f %%, the widest %s's with %s. They are wide where, in some rounds, hardly a client was refused.",
+		text += fmt.Sprintf(" The margins of the locks' times serial are %.0f to %.0f %%, the widest %s's with %s.",
 			extreme(rows, -1, Row.spread).spread(), widest.spread(), widest.Name(), swept(all).of(widest))
 	}
 	return text

@@ -64,7 +64,7 @@ func TestTheFindingsSayWhatLocksCostAndHowSureItIs(t *testing.T) {
 	assert.Equal(t, []string{
 		"To wake or to poll: waking is clearly faster than polling with pauses of up to 1s (flag -poll). Locks that poll one server: 100 acquisitions a second. Locks that wake their waiters: 500–600. The more clients poll, the sooner one of them asks after a release.",
 		"How sure: the locks take turns, round by round. One is clearly faster if it was so in so many rounds that chance would do that less than once in 20 times," +
-			" or, with fewer than 6 rounds, if it was twice as fast in each. The margins of times serial are 0 to 0 %, the widest gold/script's with 10 clients. They are wide where, in some rounds, hardly a client was refused."},
+			" or, with fewer than 6 rounds, if it was twice as fast in each. The margins of the locks' times serial are 0 to 0 %, the widest gold/script's with 10 clients."},
 		Findings(all))
 }
 

@@ -69,7 +69,7 @@ func (w *Inventory) Flags(flags *flag.FlagSet) (plan func(Run) (Plan, error)) {
 	flags.DurationVar(&s.Loop, "loop", 0, "instead, each client takes turns for this long")
 	flags.IntVar(&w.pool, "pool", 0, "how many `connections` the clients share (default one each, and 8)")
 	flags.IntVar(&s.Rounds, "rounds", 0, fmt.Sprintf("how often a row is measured, each time after the"+
-		" serial limit (default: until the median of its ratio is known within 5 %%, or %v are over; on"+
+		" serial limit (default: until times serial is known to ± 2.5 %%, or %v are over; on"+
 		" real servers %d times at least)", patience, pairedRounds))
 	flags.DurationVar(&w.rtt, "rtt", 0, "adds this to the network's round-trip time")
 	flags.Uint64Var(&s.Seed, "seed", 0, "decides on the jitter (default chance)")
@@ -236,7 +236,7 @@ func (w *Inventory) header(run Run) string {
 	if w.paired() {
 		text += " Locks are measured in turns, " + Plural(max(w.Rounds, 1), "round") + " each"
 		if w.Patience > 0 {
-			text += fmt.Sprintf(" at least, until times serial is known within 5 %% or a lock took %v", w.Patience)
+			text += fmt.Sprintf(" at least, until times serial is known to ± 2.5 %% or a lock took %v", w.Patience)
 		}
 		text += "."
 	}

@@ -45,7 +45,7 @@ func (t Layout) line(name string, figures []Figure, cell func(Figure) string) st
 func (t Layout) columns(r Row) (shown []Figure) {
 	width := t.name()
 	for _, f := range r.figures {
-		if f.Name == "safe" && r.Rung().Name != "" {
+		if f.Name == "safe" && r.Rung().Name != "" && r.Name() != "bronze" {
 			f.Value = cmp.Or(r.survives(), "none")
 		} else if x := r.spread(); f.Name == "spread" && !math.IsInf(x, 1) {
 			f.Value = x
@@ -129,7 +129,7 @@ func (t Layout) Legend() string {
 			text += strings.ToUpper(f.Legend[:1]) + f.Legend[1:] + ". "
 		}
 	}
-	text += "Figures are medians of the rounds, but of what must not happen the worst. " + NotMeasured + ": not measured."
+	text += "Lost updates are those of the worst round, and other figures medians of all rounds. " + NotMeasured + ": not measured, or there is no lock."
 	return strings.Join(terminal.Wrap(text, cmp.Or(t.Width, 100), 0), "\n") + "\n"
 }
 

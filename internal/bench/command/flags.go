@@ -53,7 +53,7 @@ func (c Command) parse(args []string, stdout io.Writer) (*options, error) {
 		programs = flags.Bool("programs", false, "also measures locks of other languages, "+
 			"in programs of their own; the language is part of such a row")
 	}
-	err := terminal.Parse(flags, args, c.Intro+" The table has up to\n100 columns; -html and -json have all figures.\n\n"+
+	err := terminal.Parse(flags, args, c.Intro+" The table has up to\n100 columns; -html has all figures.\n\n"+
 		"usage: go run ./bench [flags]\n\n  go run ./bench -redis auto -clients 10,100 -html report.html\n"+
 		"  go run ./bench -rungs diamond,reentrant/notify -loop 3s\n\n", stdout)
 	if err != nil {
