@@ -62,9 +62,9 @@ func (g *Generator) findings(string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := tableOf(3, []column[bench.Choice]{
+	text := tableOf(2, []column[bench.Choice]{
 		{"best with 1000 clients", func(c bench.Choice) string { return c.Need }}, {"lock", func(c bench.Choice) string { return c.Lock }},
-		{"", func(c bench.Choice) string { return c.Note }}, {"acquisitions/s", func(c bench.Choice) string { return c.Speed }},
+		{"acquisitions/s", func(c bench.Choice) string { return c.Speed }}, {"", func(c bench.Choice) string { return c.Note }},
 	}, bench.Choices(r.Rows)) + "\n"
 	for _, found := range bench.Findings(r.Rows) {
 		text += "- **" + strings.Replace(found, ": ", ":** ", 1) + "\n"
