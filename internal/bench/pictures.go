@@ -440,10 +440,8 @@ var pageSource string
 var page = html.Must(html.New("page").Funcs(html.FuncMap{"pausesOtherwise": pausesOtherwise, "situations": func() [][]string { return situations }, "columns": Layout.columns,
 	"sure": func(text string) bool { return strings.HasPrefix(text, "How sure: ") },
 	"said": func(text string) html.HTML {
-		if about, is, has := strings.Cut(html.HTMLEscapeString(text), ": "); has {
-			text = "<b>" + about + ":</b> " + is
-		}
-		return html.HTML(regexp.MustCompile(`docs/(\w+)\.md`).ReplaceAllString(text, `<a href="https://github.com/lockladder/lockladder/blob/main/docs/$1.md">$1</a>`))
+		about, is, _ := strings.Cut(html.HTMLEscapeString(text), ": ")
+		return html.HTML("<b>" + about + ":</b> " + is)
 	}}).Parse(pageSource))
 
 // WritePage writes a run of the inventory as one page with pictures, which needs

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -63,13 +62,13 @@ func (g *Generator) findings(string) (string, error) {
 		return "", err
 	}
 	text := tableOf(2, []column[bench.Choice]{
-		{"best with 1000 clients", func(c bench.Choice) string { return c.Need }}, {"lock", func(c bench.Choice) string { return c.Lock }},
+		{fmt.Sprintf("best with %d clients", measuredClients), func(c bench.Choice) string { return c.Need }}, {"lock", func(c bench.Choice) string { return c.Lock }},
 		{"acquisitions/s", func(c bench.Choice) string { return c.Speed }}, {"", func(c bench.Choice) string { return c.Note }},
 	}, bench.Choices(r.Rows)) + "\n"
 	for _, found := range bench.Findings(r.Rows) {
 		text += "- **" + strings.Replace(found, ": ", ":** ", 1) + "\n"
 	}
-	return regexp.MustCompile(`docs/(\w+)\.md`).ReplaceAllString(text, "[$1]($1.md)"), nil
+	return text, nil
 }
 
 // distance says for each row of the committed run why it is as far from the serial limit
