@@ -104,8 +104,9 @@ func (a *actor) mustHaveEntered(step swarm.Step, had int, granted bool, err erro
 // owner has it however long it has worked, and is told of no loss, even if another lock is lost.
 func (a *actor) mustHaveLeft(step swarm.Step, had int, since time.Duration, lost bool, err error) {
 	s := a.run
-	if had == 1 && lost && !a.unsure && !limits(step) &&
-		s.untroubled() && (s.Now()-since < lease/2 || s.offers(Renewal) && !s.settings.story.Fixed) {
+	fixed := s.settings.story.Fixed // then entering again doesn't move the end of the lease
+	if had == 1 && lost && !a.unsure && !limits(step) && s.untroubled() &&
+		(s.Now()-since < lease/2 && !(fixed && s.nests()) || s.offers(Renewal) && !fixed) {
 		a.suspect(FalseLoss, "%s has lost %q, which nobody else asks for", a.owner, a.other)
 	}
 	a.unsure = a.unsure || err != nil && !errors.Is(err, lock.ErrNotHeld)

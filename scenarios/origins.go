@@ -117,7 +117,7 @@ func (s *S) mayBe(b *lab.Break) found {
 			s.lateBefore(b, b.At, lease) || // it may have granted the lock once more
 			story.Nests() && !s.untroubled() // see lock.FixedLease
 	case Hangs:
-		add(true, "prompt_answers: hangs")
+		add(true, "prompt_answers: hangs", "nodes_down: hangs")
 	case BusyWaiting:
 		add(true, "prompt_answers: busy waiting")
 	case LateWakeUp:

@@ -67,6 +67,9 @@ var singleLeaseFlaws = lock.Flaws(
 	"oversell: lost update",
 )
 
+// lateRelease is redsync's: a try's late release removes what a later try of the call got.
+var lateRelease = lock.Flaws("late_own_release: foreign release")
+
 // Libraries are all libraries in the order in which they are shown.
 var Libraries = []Library{
 	{
@@ -80,16 +83,16 @@ var Libraries = []Library{
 			"late_grant: orphaned",
 			"far_process: starvation",
 		), singleLeaseFlaws...),
-		// A try's late release removes what a later try of the call got.
-		Sometimes: lock.Flaws("late_own_release: foreign release"),
+		Sometimes: lateRelease,
 	},
 	{
-		Name:  "redsync-5",
-		Path:  "github.com/go-redsync/redsync/v4",
-		Idea:  "Redlock on five nodes, asked at once",
-		Nodes: 5,
-		Build: newRedsync,
-		Flaws: append(lock.Flaws("nodes_down: hangs"), singleLeaseFlaws...),
+		Name:      "redsync-5",
+		Path:      "github.com/go-redsync/redsync/v4",
+		Idea:      "Redlock on five nodes, asked at once",
+		Nodes:     5,
+		Build:     newRedsync,
+		Flaws:     append(lock.Flaws("nodes_down: hangs"), singleLeaseFlaws...),
+		Sometimes: lateRelease,
 	},
 	{
 		Name:  "redislock",

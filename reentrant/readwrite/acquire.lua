@@ -20,8 +20,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - 1)
 local mine = redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
 local newest = redis.call('GET', KEYS[4]) or '0'
-local free = redis.call('EXISTS', KEYS[1], KEYS[2]) == 0
-  and redis.call('ZCOUNT', KEYS[5], '-inf', newest) == 0
+local behind = redis.call('ZCOUNT', KEYS[5], '-inf', newest) > 0
+local free = redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 and not behind
 if not mine and not (free and ARGV[3] == '1') then
   if ARGV[4] == '1' and ARGV[3] == '1' then
     redis.call('ZADD', KEYS[3], now + ARGV[2], ARGV[1])
@@ -32,7 +32,7 @@ if not mine and not (free and ARGV[3] == '1') then
   -- One with a longer lease may have left, and the key outlasts the readers.
   local ends = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')[2] or now - 1
   local left = math.max(redis.call('PTTL', KEYS[1]), ends - now,
-    redis.call('PTTL', KEYS[5]))
+    behind and redis.call('PTTL', KEYS[5]) or -1)
   if left < 0 then
     left = tonumber(ARGV[2]) -- no lease: ask again after one of one's own
   end

@@ -172,7 +172,7 @@ func (k *Conn) Execute(x Exchange) string {
 	if reply == "" {
 		return ""
 	}
-	for i, key := range log.Keys {
+	for i, key := range slices.Backward(log.Keys) { // a reading that is over ends before a new grant
 		after := server.Observe(key)
 		altered := before[i].Altered(after)
 		if altered {
