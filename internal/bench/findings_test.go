@@ -74,7 +74,7 @@ func TestADotIsTheMedianOfAllRoundsAndItsLineHasThemAll(t *testing.T) {
 		round.Set("acquisitions_per_second", float64(100*(1+(i+4)%6)))
 		round.Set("wait_ms.max", float64(10*(1+(i+4)%6)))
 	}
-	for i, p := range []picture{speedDots([]Row{row}), waitDots([]Row{row})} {
+	for i, p := range []picture{Pictures[0].of([]Row{row}), waitDots([]Row{row})} {
 		assert.Equal(t, []dot{{350, 100, 600, 6}, {35, 10, 60, 6}}[i], p.rows[0].dots[len(p.rows[0].dots)-1])
 	}
 }

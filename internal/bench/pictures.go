@@ -26,11 +26,15 @@ type Picture struct {
 
 // Pictures are a run's.
 var Pictures = []Picture{
-	{"speed", speedDots},
-	{"throughput", func(rows []Row) picture { return against(rows, rate, perSecond) }},
+	{"speed", func(rows []Row) picture {
+		return against(rows, "How fast each lock is", rate, perSecond, "times serial", "± %")
+	}},
 	{"waits", waitDots},
 	{"growth", func(rows []Row) picture {
-		return against(rows, sends, "commands for each acquisition, its work and release")
+		if len(swept(rows).values) == 1 {
+			return picture{} // nothing grows
+		}
+		return against(rows, "What each lock sends", sends, "commands for each acquisition, its work and release")
 	}},
 }
 
@@ -120,33 +124,26 @@ func greatest(all []Row) (rows []Row, most string) {
 	return rows, most
 }
 
-// speedDots are the acquisitions a second.
-func speedDots(all []Row) picture {
-	rows, most := greatest(all)
-	p := picture{title: "How fast each lock is with " + most, axis: perSecond, legend: []string{"median and range of the rounds"}, found: apart(all, rate, " "+perSecond, swept(all), most),
-		number: "acquisitions/s", heads: []string{"acquisi\u00adtions/s", "range", "median wait, ms", "in order, %", "times serial", "its ± %"}}
-	for _, row := range rows {
-		line := dotsRow{row: row, dots: []dot{row.dot(rate)}}
-		for _, f := range (Layout{}).columns(row) {
-			if slices.Contains([]string{"wait_ms.p50", "in_order", "ratio_to_serial", "spread"}, f.Name) {
-				line.more = append(line.more, f.Show())
-			}
+// cells are the figures of a row below these headings of the table.
+func (r Row) cells(heads ...string) (all []string) {
+	for _, f := range (Layout{}).columns(r) {
+		if slices.Contains(heads, strings.TrimSpace(f.Column.Top+" "+f.Column.Head)) {
+			all = append(all, f.Show())
 		}
-		p.rows = append(p.rows, line)
 	}
-	return p
+	return all
 }
 
 // against has a dot of every row for each value of what was varied.
-func against(rows []Row, of func(Row) *float64, unit string) picture {
+func against(rows []Row, title string, of func(Row) *float64, unit string, more ...string) picture {
 	s := swept(rows)
 	last := s.values[len(s.values)-1]
-	if last == s.values[0] {
-		return picture{} // nothing grows
-	}
-	p := picture{title: strings.ToUpper(unit[:1]) + unit[1:] + ", with " + strings.Join(s.values, ", "), axis: unit,
-		legend: s.values, number: last, heads: append(slices.Clone(s.values), "range, "+last),
+	p := picture{title: title + ", with " + strings.Join(s.values, ", "), axis: unit, legend: s.values,
+		number: last, heads: slices.Concat(s.values, []string{"range, " + last}, more),
 		found: apart(rows, of, "", s, s.values[0], last)}
+	if last == s.values[0] {
+		p.legend, p.found = []string{"median and range of the rounds"}, apart(rows, of, " "+unit, s, last)
+	}
 	for _, name := range each(rows, Row.Name) {
 		line := dotsRow{dots: make([]dot, len(s.values))}
 		for _, row := range rows {
@@ -156,7 +153,7 @@ func against(rows []Row, of func(Row) *float64, unit string) picture {
 					d.from, d.to = d.at, d.at
 				}
 				line.row, line.dots[slices.Index(s.values, s.of(row))] = row, d
-				line.other = append(line.other, row)
+				line.more, line.other = row.cells(more...), append(line.other, row)
 			}
 		}
 		p.rows = append(p.rows, line)
@@ -171,13 +168,13 @@ func waitDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How long clients waited for the lock, with " + most, axis: "wait, ms",
 		legend: []string{"half waited no longer", "longest wait"},
-		number: "longest, ms", heads: []string{"half, ms", "longest, ms", "range of longest"},
+		number: "longest, ms", heads: []string{"half, ms", "longest, ms", "range of longest", "in order%"},
 		found: apart(all, longest, " ms until the last client had the lock", swept(all), most)}
 	for _, row := range rows {
 		if row.Kind() != Baseline { // one client alone waits for nobody
 			d := row.dot(half)
 			d.from, d.to = d.at, d.at
-			p.rows = append(p.rows, dotsRow{row, []dot{d, row.dot(longest)}, nil, nil})
+			p.rows = append(p.rows, dotsRow{row, []dot{d, row.dot(longest)}, row.cells("in order%"), nil})
 		}
 	}
 	return p
@@ -438,7 +435,7 @@ func (env Env) line() string {
 var pageSource string
 
 var page = html.Must(html.New("page").Funcs(html.FuncMap{"pausesOtherwise": pausesOtherwise, "situations": func() [][]string { return situations }, "columns": Layout.columns,
-	"sure": func(text string) bool { return strings.HasPrefix(text, "How sure: ") },
+	"detail": func(text string) bool { return !strings.HasPrefix(text, "✗") },
 	"said": func(text string) html.HTML {
 		about, is, _ := strings.Cut(html.HTMLEscapeString(text), ": ")
 		return html.HTML("<b>" + about + ":</b> " + is)
