@@ -39,7 +39,7 @@ func Choices(all []Row) (best []Choice) {
 		safest := slices.MaxFunc(known, func(a, b Row) int { return len(a.survives()) - len(b.survives()) })
 		breaks := slices.DeleteFunc(slices.Clone(situations), func(s []string) bool { return !safest.Breaks(s) })
 		choose(fmt.Sprintf("safe in %d of %d situations", len(safest.survives()), len(letters)), safest, "%s",
-			map[bool]string{true: "not when " + append(breaks, []string{""})[0][0]}[len(breaks) == 1])
+			map[bool]string{true: "not when " + append(breaks, []string{""})[0][0] + "; late writes if the storage checks the token"}[len(breaks) == 1])
 		for _, situation := range breaks {
 			if i := slices.IndexFunc(known, func(r Row) bool { return !r.Breaks(situation) }); i >= 0 {
 				choose("safe when "+situation[0], known[i], "safe in %d of %d", len(known[i].survives()), len(letters))
@@ -120,13 +120,10 @@ func locks(rows []Row) []Row {
 	})
 }
 
-// ends are the least and the most of something in the rounds of a row. Those of an older file may lack it.
-func (r Row) ends(of func(Row) *float64) (least, most float64) {
-	all := r.all(of)
-	if x := of(r); len(all) == 0 && x != nil {
-		all = append(all, *x)
-	}
-	return slices.Min(append(all, math.Inf(1))), slices.Max(append(all, 0))
+// middleHalf is from where to where half of some numbers are, with as many below as above; of three or fewer, all.
+func middleHalf(all []float64) (least, most float64) {
+	all = slices.Sorted(slices.Values(all))
+	return all[len(all)/4], all[len(all)-1-len(all)/4]
 }
 
 func rate(r Row) *float64   { return r.Number("acquisitions_per_second") }
@@ -173,8 +170,8 @@ func sure(all []Row) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	text := fmt.Sprintf("How sure: the locks take turns, round by round. One is clearly faster if it was so in so many rounds that chance"+
-		" would do that less than once in 20 times, or, with fewer than %d rounds, if it was twice as fast in each.", trusted)
+	text := fmt.Sprintf("How sure: the locks take turns, round by round. One is clearly faster if chance lets a lock win so many rounds less than once in 20 times,"+
+		" or, with fewer than %d rounds, if it was twice as fast in each.", trusted)
 	rows = slices.DeleteFunc(rows, func(r Row) bool { return math.IsInf(r.spread(), 1) })
 	if len(rows) > 0 {
 		widest := extreme(rows, 1, Row.spread)

@@ -63,19 +63,19 @@ func TestTheFindingsSayWhatLocksCostAndHowSureItIs(t *testing.T) {
 		{"in one process", "reentrant/cohort", "2000", "if all clients are in it"}}, Choices(all))
 	assert.Equal(t, []string{
 		"To wake or to poll: waking is clearly faster than polling with pauses of up to 1s (flag -poll). Locks that poll one server: 50.0–100 acquisitions a second. Locks that wake their waiters: 500–600. The more clients poll, the sooner one of them asks after a release.",
-		"How sure: the locks take turns, round by round. One is clearly faster if it was so in so many rounds that chance would do that less than once in 20 times," +
+		"How sure: the locks take turns, round by round. One is clearly faster if chance lets a lock win so many rounds less than once in 20 times," +
 			" or, with fewer than 6 rounds, if it was twice as fast in each. The margins of the locks' times serial are 0 to 0 %, the widest gold/script's with 10 clients."},
 		Findings(all))
 }
 
-func TestADotIsTheMedianOfAllRoundsAndItsLineHasThemAll(t *testing.T) {
+func TestADotIsTheMedianOfAllRoundsAndItsLineHasTheMiddleHalf(t *testing.T) {
 	row := lockRow("gold", 0.12, nil)
 	for i, round := range row.Rounds { // the one with the median ratio isn't in the middle
 		round.Set("acquisitions_per_second", float64(100*(1+(i+4)%6)))
 		round.Set("wait_ms.max", float64(10*(1+(i+4)%6)))
 	}
 	for i, p := range []picture{Pictures[0].of([]Row{row}), waitDots([]Row{row})} {
-		assert.Equal(t, []dot{{350, 100, 600, 6}, {35, 10, 60, 6}}[i], p.rows[0].dots[len(p.rows[0].dots)-1])
+		assert.Equal(t, []dot{{350, 200, 500, 6}, {35, 20, 50, 6}}[i], p.rows[0].dots[len(p.rows[0].dots)-1])
 	}
 }
 

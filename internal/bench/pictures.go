@@ -13,6 +13,7 @@ import (
 	"text/template"
 	"unicode/utf8"
 
+	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/terminal"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -34,7 +35,7 @@ var Pictures = []Picture{
 		if len(swept(rows).values) == 1 {
 			return picture{} // nothing grows
 		}
-		return against(rows, "What each lock sends", sends, "commands for each acquisition, its work and release")
+		return against(rows, "What each lock sends", sends, "commands for each acquisition")
 	}},
 }
 
@@ -71,7 +72,7 @@ type dotsRow struct {
 	other []Row // of other dots
 }
 
-// dot is the median of all rounds, with a line behind it from the least to the most of them. It is
+// dot is the median of all rounds, with a line behind it where the middle half of them is. It is
 // none where the median is 0.
 type dot struct {
 	at, from, to float64
@@ -79,8 +80,10 @@ type dot struct {
 }
 
 func (r Row) dot(of func(Row) *float64) dot {
-	least, most := r.ends(of)
-	return dot{r.median(of), least, most, len(r.all(of))}
+	all := r.all(of)
+	d := dot{at: r.median(of), rounds: len(all)}
+	d.from, d.to = middleHalf(append(all, slices.Repeat([]float64{d.at}, max(0, 1-len(all)))...))
+	return d
 }
 
 // varied is what was varied: the number of clients, or else the pause.
@@ -139,10 +142,10 @@ func against(rows []Row, title string, of func(Row) *float64, unit string, more 
 	s := swept(rows)
 	last := s.values[len(s.values)-1]
 	p := picture{title: title + ", with " + strings.Join(s.values, ", "), axis: unit, legend: s.values,
-		number: last, heads: slices.Concat(s.values, []string{"range, " + last}, more),
-		found: apart(rows, of, "", s, s.values[0], last)}
+		number: last, heads: slices.Concat(s.values, []string{"middle half, " + last}, more),
+		found: apart(rows, of, " "+unit, s, slices.Compact([]string{s.values[0], last})...)}
 	if last == s.values[0] {
-		p.legend, p.found = []string{"median and range of the rounds"}, apart(rows, of, " "+unit, s, last)
+		p.legend = []string{"median and middle half of the rounds"}
 	}
 	for _, name := range each(rows, Row.Name) {
 		line := dotsRow{dots: make([]dot, len(s.values))}
@@ -168,7 +171,7 @@ func waitDots(all []Row) picture {
 	rows, most := greatest(all)
 	p := picture{title: "How long clients waited for the lock, with " + most, axis: "wait, ms",
 		legend: []string{"half waited no longer", "longest wait"},
-		number: "longest, ms", heads: []string{"half, ms", "longest, ms", "range of longest", "in order%"},
+		number: "longest, ms", heads: []string{"half, ms", "longest, ms", "its middle half", "in order%"},
 		found: apart(all, longest, " ms until the last client had the lock", swept(all), most)}
 	for _, row := range rows {
 		if row.Kind() != Baseline { // one client alone waits for nobody
@@ -435,7 +438,8 @@ func (env Env) line() string {
 var pageSource string
 
 var page = html.Must(html.New("page").Funcs(html.FuncMap{"pausesOtherwise": pausesOtherwise, "situations": func() [][]string { return situations }, "columns": Layout.columns,
-	"detail": func(text string) bool { return !strings.HasPrefix(text, "✗") },
+	"idea":   func(lock string) string { rung, _ := ladder.Find(lock); return rung.Idea },
+	"detail": func(text string) bool { return strings.HasPrefix(text, "How sure: ") },
 	"said": func(text string) html.HTML {
 		about, is, _ := strings.Cut(html.HTMLEscapeString(text), ": ")
 		return html.HTML("<b>" + about + ":</b> " + is)
@@ -458,9 +462,13 @@ func WritePage(r Report, w io.Writer) error {
 	last, clients := greatest(r.Rows)
 	rounds := Row{Rounds: r.Rows}.all(func(r Row) *float64 { return new(float64(max(1, len(r.Rounds)))) })
 	named := each(slices.DeleteFunc(slices.Clone(last), func(r Row) bool { return r.Kind() == Baseline }), Row.Name)
+	findings := Findings(r.Rows)
+	for i := range min(1, len(findings), len(pictures)) { // the first picture has figures
+		findings[i] = strings.Replace(findings[i], fmt.Sprint(pictures[i]["Finding"], " "), "", 1)
+	}
 	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "CPUs": Plural(r.Env.CPUs, "CPU"),
 		"Subjects": named, "Last": append([]Row{{}}, r.Rows...)[len(r.Rows)], "Least": slices.Min(rounds), "Most": slices.Max(rounds),
-		"With": s.values, "Findings": Findings(r.Rows), "Choices": Choices(r.Rows), "Clients": clients,
+		"With": s.values, "Findings": findings, "Choices": Choices(r.Rows), "Clients": clients,
 		"Pauses":   each(slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return row.Kind() == Baseline || row.Woken() || row.Count("nodes") > 1 }), func(r Row) string { return r.Pause().String() }),
 		"Measured": Plural(len(r.Rows), "row"), "Locks": slices.SortedStableFunc(slices.Values(last), rank), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
 		"Counts": each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) }), "Tables": tables, "Layout": Layout{Jain: slices.ContainsFunc(r.Rows, func(row Row) bool { return *cmp.Or(row.Number("jain"), new(1.0)) < 1 })},

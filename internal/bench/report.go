@@ -284,7 +284,7 @@ func Median(done []Row, rounds int) Row {
 	return row
 }
 
-// medians sets the figures that the rounds have to their medians, and the range of their speeds.
+// medians sets the figures that the rounds have to their medians, and the middle half of their speeds.
 func (r Row) medians() {
 	for i, f := range r.figures {
 		of := func(r Row) *float64 { return r.Number(f.Name) }
@@ -293,14 +293,14 @@ func (r Row) medians() {
 		}
 	}
 	if rates := r.all(rate); len(rates) > 1 {
-		r.Set("range", span(slices.Min(rates), slices.Max(rates)))
+		r.Set("range", span(middleHalf(rates)))
 	}
 	if len(r.all(Row.serial)) > 0 {
 		r.Set("serial", r.median(Row.serial))
 	}
 }
 
-// Range is from the slowest round to the fastest, in acquisitions a second: "1050–1510".
+// Range is where the middle half of the rounds is, in acquisitions a second: "1050–1510".
 func (r Row) Range() string { return r.figure("range").Show() }
 
 // spread is half of what around says of the ratio, in percent of the median; without end with fewer than two rounds.

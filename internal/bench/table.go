@@ -87,14 +87,15 @@ func (t Layout) Table(rows, all []Row) string {
 	return text
 }
 
-// Choices is a text with a line for each, if there are some; notes that don't fit are left out.
+// Choices is a text with a line for each, if there are some. Of notes there is the first part, if it fits.
 func (t Layout) Choices(all []Row) []string {
 	text := ""
 	_, with := greatest(all)
 	for _, c := range Choices(all) {
 		line := fmt.Sprintf("  %-32s %-*s %6s  ", c.Need, t.name()-2, c.Lock, c.Speed)
-		if len(line)+len(c.Note) <= cmp.Or(t.Width, 100) {
-			line += c.Note
+		note, _, _ := strings.Cut(c.Note, ";")
+		if len(line)+len(note) <= cmp.Or(t.Width, 100) {
+			line += note
 		}
 		text += "\n" + strings.TrimRight(line, " ")
 	}
@@ -123,14 +124,13 @@ func (r Row) Label() string {
 
 // Legend explains those of the heads that don't explain themselves.
 func (t Layout) Legend() string {
-	text := ""
+	text := "Figures are medians of all rounds. " + NotMeasured + ": not measured, or there is no lock.\n"
 	for _, f := range t.columns(RowOf(nil)) {
-		if f.Legend != "" && !slices.Contains([]string{"acquisitions_per_second", "range", "max_holders"}, f.Name) {
-			text += strings.ToUpper(f.Legend[:1]) + f.Legend[1:] + ". "
+		if term := f.Term(); term != nil && f.Name != "acquisitions_per_second" {
+			text += fmt.Sprintf("  %-15s%s\n", term[0], strings.Join(terminal.Wrap(term[1], cmp.Or(t.Width, 100)-17, 0), "\n"+strings.Repeat(" ", 17)))
 		}
 	}
-	text += "Lost updates are those of the worst round, and other figures medians of all rounds. " + NotMeasured + ": not measured, or there is no lock."
-	return strings.Join(terminal.Wrap(text, cmp.Or(t.Width, 100), 0), "\n") + "\n"
+	return text
 }
 
 // NotMeasured stands where a figure was not measured.

@@ -183,7 +183,7 @@ func (g *Generator) costs() string {
 		{"lock", bench.Row.Name},
 		{"times serial", decimal("ratio_to_serial", bench.Brief)},
 		{"acquisitions/s", decimal("acquisitions_per_second", bench.Brief)},
-		{"range", bench.Row.Range},
+		{"middle half", bench.Row.Range},
 		{"wait p50 ms", decimal("wait_ms.p50", bench.Brief)},
 		{"wait max ms", decimal("wait_ms.max", bench.Brief)},
 		{"in order", decimal("in_order", 2)},

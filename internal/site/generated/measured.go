@@ -38,7 +38,7 @@ func measuredTable(r bench.Report, clients int) string {
 	return tableOf(1, []column[bench.Row]{
 		{"lock", bench.Row.Name},
 		{"acquisitions/s", decimal("acquisitions_per_second", bench.Brief)},
-		{"range", bench.Row.Range},
+		{"middle half", bench.Row.Range},
 		{"times serial", decimal("ratio_to_serial", bench.Brief)},
 		{"wait p50, ms", decimal("wait_ms.p50", bench.Brief)},
 		{"longest wait, ms", decimal("wait_ms.max", bench.Brief)},
