@@ -42,7 +42,8 @@ func Choices(all []Row) (best []Choice) {
 			map[bool]string{true: "not when " + append(breaks, []string{""})[0][0] + "; late writes if the storage checks the token"}[len(breaks) == 1])
 		for _, situation := range breaks {
 			if i := slices.IndexFunc(known, func(r Row) bool { return !r.Breaks(situation) }); i >= 0 {
-				choose("safe when "+situation[0], known[i], "safe in %d of %d", len(known[i].survives()), len(letters))
+				choose("safe when "+situation[0], known[i], "safe in %d of %d%s", len(known[i].survives()), len(letters),
+					map[bool]string{true: "; a client pauses for up to " + known[i].Pause().String()}[pausesOtherwise(known[i])])
 			}
 		}
 	}
@@ -170,8 +171,8 @@ func sure(all []Row) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	text := fmt.Sprintf("How sure: the locks take turns, round by round. One is clearly faster if chance lets a lock win so many rounds less than once in 20 times,"+
-		" or, with fewer than %d rounds, if it was twice as fast in each.", trusted)
+	text := fmt.Sprintf("How sure: the locks take turns, round by round. One is clearly faster if it won nearly every round, as chance does less than once in 20 times;"+
+		" with fewer than %d rounds it must have been twice as fast in each.", trusted)
 	rows = slices.DeleteFunc(rows, func(r Row) bool { return math.IsInf(r.spread(), 1) })
 	if len(rows) > 0 {
 		widest := extreme(rows, 1, Row.spread)

@@ -141,7 +141,7 @@ func (r Row) cells(heads ...string) (all []string) {
 func against(rows []Row, title string, of func(Row) *float64, unit string, more ...string) picture {
 	s := swept(rows)
 	last := s.values[len(s.values)-1]
-	p := picture{title: title + ", with " + strings.Join(s.values, ", "), axis: unit, legend: s.values,
+	p := picture{title: title + ", with " + strings.ReplaceAll(strings.Join(s.values, ", "), " clients,", ","), axis: unit, legend: s.values,
 		number: last, heads: slices.Concat(s.values, []string{"middle half, " + last}, more),
 		found: apart(rows, of, " "+unit, s, slices.Compact([]string{s.values[0], last})...)}
 	if last == s.values[0] {
@@ -200,11 +200,8 @@ func class(row Row) string {
 
 // groups are the headings of a picture, in their order: what the reader gives up with a lock.
 var groups = []string{"Waiters are woken; the lease is renewed while the work runs",
-	"All clients in one process: handed over without Redis; no order between processes", "Waiters poll; the lease is renewed while the work runs", "Waiters poll; lease not renewed: long work may lose the lock",
+	"All clients in one process: handed over without Redis", "Waiters poll; the lease is renewed while the work runs", "Waiters poll; lease not renewed: long work may lose the lock",
 	"Waiters poll; no lease: a client that crashes keeps the lock", "Other locks", "For comparison: no lock, or one client alone", "Cut off: not every client had its turn", "✗ lost updates: fast, but wrong"}
-
-// Group is the heading that a row stands below.
-func (r Row) Group() string { return groups[r.group()] }
 
 // group is the heading's number.
 func (r Row) group() int {
@@ -406,6 +403,9 @@ func notes(rows []dotsRow) (all []string) {
 				pauses = append(pauses, pause)
 			}
 		}
+		if d.row.Wrong() {
+			all = append(all, fmt.Sprintf("✗ %s: %s", d.row.Name(), Plural(d.row.Count("lost_updates"), "lost update")))
+		}
 		if failed := d.row.failed(); failed != "" {
 			all = append(all, "✗ "+d.row.Name()+": "+strings.Split(failed, ",")[0])
 		}
@@ -438,6 +438,7 @@ func (env Env) line() string {
 var pageSource string
 
 var page = html.Must(html.New("page").Funcs(html.FuncMap{"pausesOtherwise": pausesOtherwise, "situations": func() [][]string { return situations }, "columns": Layout.columns,
+	"costs":  func(r Row) []string { return r.cells("acquisi- tions/s", "commands /acquis.") },
 	"idea":   func(lock string) string { rung, _ := ladder.Find(lock); return rung.Idea },
 	"detail": func(text string) bool { return strings.HasPrefix(text, "How sure: ") },
 	"said": func(text string) html.HTML {
@@ -460,6 +461,10 @@ func WritePage(r Report, w io.Writer) error {
 		tables = append(tables, slices.SortedStableFunc(slices.Values(of), rank))
 	}
 	last, clients := greatest(r.Rows)
+	var climbed []Row
+	for _, rung := range ladder.Rungs {
+		climbed = append(climbed, slices.DeleteFunc(slices.Clone(last), func(r Row) bool { return r.Name() != rung.Name })...)
+	}
 	rounds := Row{Rounds: r.Rows}.all(func(r Row) *float64 { return new(float64(max(1, len(r.Rounds)))) })
 	named := each(slices.DeleteFunc(slices.Clone(last), func(r Row) bool { return r.Kind() == Baseline }), Row.Name)
 	findings := Findings(r.Rows)
@@ -470,7 +475,7 @@ func WritePage(r Report, w io.Writer) error {
 		"Subjects": named, "Last": append([]Row{{}}, r.Rows...)[len(r.Rows)], "Least": slices.Min(rounds), "Most": slices.Max(rounds),
 		"With": s.values, "Findings": findings, "Choices": Choices(r.Rows), "Clients": clients,
 		"Pauses":   each(slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return row.Kind() == Baseline || row.Woken() || row.Count("nodes") > 1 }), func(r Row) string { return r.Pause().String() }),
-		"Measured": Plural(len(r.Rows), "row"), "Locks": slices.SortedStableFunc(slices.Values(last), rank), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
+		"Measured": Plural(len(r.Rows), "row"), "Rungs": climbed, "Locks": slices.SortedStableFunc(slices.Values(last), rank), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
 		"Counts": each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) }), "Tables": tables, "Layout": Layout{Jain: slices.ContainsFunc(r.Rows, func(row Row) bool { return *cmp.Or(row.Number("jain"), new(1.0)) < 1 })},
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {
