@@ -67,9 +67,6 @@ var singleLeaseFlaws = lock.Flaws(
 	"oversell: lost update",
 )
 
-// lateRelease is redsync's: a try's late release removes what a later try of the call got.
-var lateRelease = lock.Flaws("late_own_release: foreign release")
-
 // Libraries are all libraries in the order in which they are shown.
 var Libraries = []Library{
 	{
@@ -83,7 +80,8 @@ var Libraries = []Library{
 			"late_grant: orphaned",
 			"far_process: starvation",
 		), singleLeaseFlaws...),
-		Sometimes: lateRelease,
+		// A try's late release removes what a later try of the call got.
+		Sometimes: lock.Flaws("late_own_release: foreign release"),
 	},
 	{
 		Name:      "redsync-5",
@@ -92,7 +90,7 @@ var Libraries = []Library{
 		Nodes:     5,
 		Build:     newRedsync,
 		Flaws:     append(lock.Flaws("nodes_down: hangs"), singleLeaseFlaws...),
-		Sometimes: lateRelease,
+		Sometimes: lock.Flaws("late_own_release: foreign release"),
 	},
 	{
 		Name:  "redislock",

@@ -461,10 +461,6 @@ func WritePage(r Report, w io.Writer) error {
 		tables = append(tables, slices.SortedStableFunc(slices.Values(of), rank))
 	}
 	last, clients := greatest(r.Rows)
-	var climbed []Row
-	for _, rung := range ladder.Rungs {
-		climbed = append(climbed, slices.DeleteFunc(slices.Clone(last), func(r Row) bool { return r.Name() != rung.Name })...)
-	}
 	rounds := Row{Rounds: r.Rows}.all(func(r Row) *float64 { return new(float64(max(1, len(r.Rounds)))) })
 	named := each(slices.DeleteFunc(slices.Clone(last), func(r Row) bool { return r.Kind() == Baseline }), Row.Name)
 	findings := Findings(r.Rows)
@@ -475,7 +471,7 @@ func WritePage(r Report, w io.Writer) error {
 		"Subjects": named, "Last": append([]Row{{}}, r.Rows...)[len(r.Rows)], "Least": slices.Min(rounds), "Most": slices.Max(rounds),
 		"With": s.values, "Findings": findings, "Choices": Choices(r.Rows), "Clients": clients,
 		"Pauses":   each(slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return row.Kind() == Baseline || row.Woken() || row.Count("nodes") > 1 }), func(r Row) string { return r.Pause().String() }),
-		"Measured": Plural(len(r.Rows), "row"), "Rungs": climbed, "Locks": slices.SortedStableFunc(slices.Values(last), rank), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
+		"Measured": Plural(len(r.Rows), "row"), "Rungs": ladder.Rungs, "Locks": slices.SortedStableFunc(slices.Values(last), rank), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
 		"Counts": each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) }), "Tables": tables, "Layout": Layout{Jain: slices.ContainsFunc(r.Rows, func(row Row) bool { return *cmp.Or(row.Number("jain"), new(1.0)) < 1 })},
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {
