@@ -31,7 +31,7 @@ func Choices(all []Row) (best []Choice) {
 	choose := func(need string, r Row, note string, args ...any) {
 		best = append(best, Choice{need, r.Name(), figure(r.speed()), fmt.Sprintf(note, args...)})
 	}
-	choose(map[bool]string{true: "clearly "}[ahead(fast[:1], fast[1:])]+"fastest across processes", fast[0], "%.2f × %s", fast[0].speed()/fast[1].speed(), fast[1].Name())
+	choose(map[bool]string{true: "clearly "}[ahead(fast[:1], fast[1:])]+"fastest across processes", fast[0], "%s × %s", span(around(fast[0].over(fast[1]))), fast[1].Name())
 	if i := slices.IndexFunc(fast, func(r Row) bool { return r.median(inTurn) > 0.95 }); i > 0 {
 		choose("in order of arrival", fast[i], "")
 	}
@@ -62,7 +62,7 @@ func wakes(all []Row) string {
 	rows, most := greatest(all)
 	woken, polling := kinds(rows)
 	unit, s := " "+perSecond, swept(all)
-	text := cmp.Or(apart(all, rate, unit, s, slices.Compact([]string{s.values[0], most})...), apart(all, rate, unit, s, most))
+	text := cmp.Or(apart(all, rate, unit, s, s.ends(most)...), apart(all, rate, unit, s, most))
 	if text == "" {
 		return ""
 	}

@@ -18,8 +18,7 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Picture is one of a run's pictures. Name is the end of its file's name. Rows without
-// figures are left out, and so is a picture without rows.
+// Picture is one of a run's; Name ends its file's name. Rows without figures are left out, pictures too.
 type Picture struct {
 	Name string
 	of   func([]Row) picture
@@ -39,8 +38,7 @@ var Pictures = []Picture{
 	}},
 }
 
-// The measures of the pictures, in pixels. They are narrow, and their letters are
-// large, because a phone shows them at half their size.
+// Measures in pixels: narrow, with large letters, because a phone shows them at half their size.
 const (
 	pictureWidth = 600
 	dotsLeft     = 178
@@ -72,8 +70,7 @@ type dotsRow struct {
 	other []Row // of other dots
 }
 
-// dot is the median of all rounds, with a line behind it where the middle half of them is. It is
-// none where the median is 0.
+// dot is the median of all rounds, none if that is 0, with a line where the middle half of them is.
 type dot struct {
 	at, from, to float64
 	rounds       int // that say it; those of an older file may not
@@ -102,6 +99,12 @@ func swept(rows []Row) varied {
 		return polls
 	}
 	return clients
+}
+
+// ends are the first value, the first with which clients wait for each other, and the last one.
+func (s varied) ends(last string) []string {
+	first := slices.IndexFunc(s.values, func(value string) bool { return value != "1 client" || value == last })
+	return slices.Compact([]string{s.values[0], s.values[first], last})
 }
 
 // each are the words of rows, each once, in the order of the table.
@@ -143,7 +146,7 @@ func against(rows []Row, title string, of func(Row) *float64, unit string, more 
 	last := s.values[len(s.values)-1]
 	p := picture{title: title + ", with " + strings.ReplaceAll(strings.Join(s.values, ", "), " clients,", ","), axis: unit, legend: s.values,
 		number: last, heads: slices.Concat(s.values, []string{"middle half, " + last}, more),
-		found: apart(rows, of, " "+unit, s, slices.Compact([]string{s.values[0], last})...)}
+		found: apart(rows, of, " "+unit, s, s.ends(last)...)}
 	if last == s.values[0] {
 		p.legend = []string{"median and middle half of the rounds"}
 	}
@@ -183,8 +186,7 @@ func waitDots(all []Row) picture {
 	return p
 }
 
-// class is how a row is drawn: the color is that of locks whose waiters are woken, and dots of a
-// single round are hollow.
+// class is how a row is drawn: in color if waiters are woken, and hollow if there is one round only.
 func class(row Row) string {
 	class := "other"
 	if row.Wrong() || row.failed() != "" {
@@ -437,8 +439,7 @@ func (env Env) line() string {
 //go:embed page.html
 var pageSource string
 
-var page = html.Must(html.New("page").Funcs(html.FuncMap{"pausesOtherwise": pausesOtherwise, "situations": func() [][]string { return situations }, "columns": Layout.columns,
-	"costs":  func(r Row) []string { return r.cells("acquisi- tions/s", "commands /acquis.") },
+var page = html.Must(html.New("page").Funcs(html.FuncMap{"pausesOtherwise": pausesOtherwise, "situations": func() [][]string { return situations }, "columns": Layout.columns, "speed": func(r Row) string { return figure(r.speed()) },
 	"idea":   func(lock string) string { rung, _ := ladder.Find(lock); return rung.Idea },
 	"detail": func(text string) bool { return strings.HasPrefix(text, "How sure: ") },
 	"said": func(text string) html.HTML {

@@ -171,9 +171,6 @@ func (r Row) Kind() Kind { return Kind(value[string](r, "kind")) }
 // Finished says that no client was cut off.
 func (r Row) Finished() bool { return r.Value("finished") == true }
 
-// Complete says that all rounds were measured and no client was cut off.
-func (r Row) Complete() bool { return r.Finished() && len(r.Rounds) >= r.rounds }
-
 // Wrong says that the row lost updates, however fast it is.
 func (r Row) Wrong() bool { return r.Count("lost_updates")+r.Count("oversold") > 0 }
 

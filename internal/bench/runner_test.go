@@ -170,7 +170,7 @@ func TestARowThatCantBeginIsAnError(t *testing.T) {
 		Build: func(lock.Env) (lock.Lock, error) { return nil, lock.ErrLost }})
 	assert.ErrorIs(t, err, lock.ErrLost)
 	assert.ErrorContains(t, err, `measure "yours": build the lock: `)
-	assert.True(t, measure(t, r, subject(t, "gold")).Complete())
+	assert.True(t, measure(t, r, subject(t, "gold")).Finished())
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -188,7 +188,7 @@ func TestEveryRoundComesJustAfterTheSerialLimit(t *testing.T) {
 	require.Len(t, ratios, 3)
 	slices.Sort(ratios)
 	assert.Equal(t, ratios[1], *row.Ratio(), "the median is reported")
-	assert.True(t, row.Complete())
+	assert.True(t, row.Finished())
 	serial := measure(t, r, subject(t, "serial-limit"))
 	assert.Equal(t, []float64{1, 1, 1}, serial.Ratios())
 	has(t, serial, map[string]any{"sections": 1000, "sold": 1000, "table_clients": 5}) // five turns say nothing
@@ -233,7 +233,6 @@ func TestRoundsThatAreCutOffAreLeftOut(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, row.Rounds, 1)
 	assert.True(t, row.Finished(), "the one that was measured")
-	assert.False(t, row.Complete())
 	assert.Contains(t, bench.Layout{}.Row(row), "1 of 3 rounds were measured")
 }
 
