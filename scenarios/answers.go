@@ -185,8 +185,8 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 				outcomeOf(granted, err), a.owner)
 		case (step.Verb == swarm.TryLock && asked.free && s.free() && !s.somebodyAsks() ||
 			step.Verb == swarm.TryRLock && asked.open && s.open() && a.writes.depth == 0) &&
-			!asked.inside && a.alone() && !s.leavesPlaces(asked.at) &&
-			(err == nil || s.healthy() && step.Within == 0):
+			!slices.ContainsFunc(s.actors, func(o *actor) bool { return o.grantedAt > asked.at }) &&
+			!asked.inside && a.alone() && !s.leavesPlaces(asked.at) && (err == nil || s.healthy() && step.Within == 0):
 			a.suspect(Unavailable, "%s returns %s to %s, and nobody else is in its way",
 				step.Verb, outcomeOf(granted, err), a.owner)
 		case step.Verb == swarm.Lock && a.reads.depth == 0 && s.healthy() &&
