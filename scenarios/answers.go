@@ -168,8 +168,7 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 			s.settings.nodes == 1 && !s.settings.story.Repeats && !s.shared(a.Name):
 			a.suspect(FalseSuccess, "%s returns false to %s, and the server has granted it the"+
 				" lock", step.Verb, a.owner).Grant = true
-		case granted, errors.Is(err, lock.ErrUpgrade) && a.reads.depth > 0:
-		case errors.Is(err, lock.ErrLost) && a.depth > 0: // told when it enters again
+		case granted, errors.Is(err, lock.ErrUpgrade) && a.reads.depth > 0, errors.Is(err, lock.ErrLost) && a.depth > 0:
 		case err == nil && (asked.free && s.free() || a == a.reads && asked.open && s.open()) &&
 			s.settings.nodes == 1 && a.metError(asked.at):
 			a.suspect(Unavailable, "%s returns false to %s, and the server has answered with"+

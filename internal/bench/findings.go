@@ -43,7 +43,7 @@ func Choices(all []Row) (best []Choice) {
 		for _, situation := range breaks {
 			if i := slices.IndexFunc(known, func(r Row) bool { return !r.Breaks(situation) }); i >= 0 {
 				choose("safe when "+situation[0], known[i], "safe in %d of %d%s", len(known[i].survives()), len(letters),
-					map[bool]string{true: "; a client pauses for up to " + known[i].Pause().String()}[pausesOtherwise(known[i])])
+					map[bool]string{true: "; pauses up to " + known[i].Pause().String()}[pausesOtherwise(known[i])])
 			}
 		}
 	}
@@ -66,8 +66,10 @@ func wakes(all []Row) string {
 	if text == "" {
 		return ""
 	}
-	return fmt.Sprintf("To wake or to poll: waking is %sclearly faster than polling with pauses of up to %v (flag -poll). %s The more clients poll, the sooner one of them asks after a release.",
-		map[bool]string{false: "not "}[ahead(woken, polling)], polling[0].Pause(), text)
+	fast, slow := extreme(polling, 1, Row.speed), extreme(polling, -1, Row.speed)
+	rungs := map[bool]string{true: fmt.Sprintf(" Of those that poll, the fastest, %s, has %s × the speed of the slowest, %s.", fast.Name(), span(around(fast.over(slow))), slow.Name())}[len(polling) > 1]
+	return fmt.Sprintf("To wake or to poll: waking is %sclearly faster than polling with pauses of up to %v (flag -poll). %s A polling lock is as fast as its pauses let it be: the more clients sleep, the sooner one wakes up after a release.%s",
+		map[bool]string{false: "not "}[ahead(woken, polling)], polling[0].Pause(), text, rungs)
 }
 
 // apart says, with each of some numbers of clients, what locks have that poll, and those that wake their waiters.

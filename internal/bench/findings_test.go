@@ -62,7 +62,7 @@ func TestTheFindingsSayWhatLocksCostAndHowSureItIs(t *testing.T) {
 		{"safe in 4 of 6 situations", "reentrant/cohort", "2000", ""},
 		{"in one process", "reentrant/cohort", "2000", "if all clients are in it"}}, Choices(all))
 	assert.Equal(t, []string{
-		"To wake or to poll: waking is clearly faster than polling with pauses of up to 1s (flag -poll). Locks that poll one server: 50.0–100 acquisitions a second. Locks that wake their waiters: 500–600. The more clients poll, the sooner one of them asks after a release.",
+		"To wake or to poll: waking is clearly faster than polling with pauses of up to 1s (flag -poll). Locks that poll one server: 50.0–100 acquisitions a second. Locks that wake their waiters: 500–600. A polling lock is as fast as its pauses let it be: the more clients sleep, the sooner one wakes up after a release. Of those that poll, the fastest, gold, has 1.00–2.00 × the speed of the slowest, bronze.",
 		"How sure: the locks take turns, round by round. One is clearly faster if it won nearly every round, as chance does less than once in 20 times;" +
 			" with fewer than 6 rounds it must have been twice as fast in each. The margins of the locks' times serial are 0 to 0 %, the widest gold/script's with 10 clients."},
 		Findings(all))

@@ -236,7 +236,7 @@ func (w *Inventory) header(run Run) string {
 	if w.paired() {
 		text += " Locks are measured in turns, " + Plural(max(w.Rounds, 1), "round") + " each"
 		if w.Patience > 0 {
-			text += fmt.Sprintf(" at least, until times serial is known to ± 2.5 %% or a lock took %v", w.Patience)
+			text += fmt.Sprintf(" at least, until the speed beside one client alone is known to ± 2.5 %%, or a lock took %v", w.Patience)
 		}
 		text += "."
 	}

@@ -329,8 +329,6 @@ func around(ratios []float64) (least, most float64) {
 	return sorted[out], sorted[n-1-out]
 }
 
-// These make a figure of two rounds'.
-
 func worst(a, b any) any {
 	if a == nil || b == nil {
 		return nil

@@ -87,15 +87,16 @@ func (t Layout) Table(rows, all []Row) string {
 	return text
 }
 
-// Choices is a text with a line for each, if there are some. Of notes there is the first part, if it fits.
+// Choices is a text with a line for each, if there are some. Parts of notes that don't fit are left out.
 func (t Layout) Choices(all []Row) []string {
 	text := ""
 	_, with := greatest(all)
 	for _, c := range Choices(all) {
 		line := fmt.Sprintf("  %-32s %-*s %6s  ", c.Need, t.name()-2, c.Lock, c.Speed)
-		note, _, _ := strings.Cut(c.Note, ";")
-		if len(line)+len(note) <= cmp.Or(t.Width, 100) {
-			line += note
+		for note := range strings.SplitSeq(c.Note, ";") {
+			if len(line)+len(note) <= cmp.Or(t.Width, 100) {
+				line += note
+			}
 		}
 		text += "\n" + strings.TrimRight(line, " ")
 	}
