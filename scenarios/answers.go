@@ -266,7 +266,7 @@ func (a *actor) mustHaveFreed(called call, err error) {
 		}
 		switch {
 		case err != nil && !errors.Is(err, lock.ErrNotHeld) && !errors.Is(err, lock.ErrLost) &&
-			!called.ends && s.healthy():
+			!called.ends && s.healthy() && (s.settings.nodes == 1 || s.Now()-a.grantedAt < lease): // or it is over meanwhile
 			a.suspect(Unavailable, "%sUnlock returns %s to %s, and the servers answer", a.side,
 				outcome(err), a.owner)
 		case a.writes.depth+a.reads.depth > 0:
