@@ -69,7 +69,7 @@ func (m *Measurement) figures() []Figure {
 
 		{Name: "acquisitions_per_second", Value: m.PerSecond(), Round: "acquisitions_per_second",
 			Unit: "acquisitions/s", Column: Column{"acquisi-", "tions/s", 9, Brief},
-			Legend: "acquisitions/s: acquisitions by the time until the last client was through"},
+			Legend: "acquisitions/s: acquisitions divided by the time until the last client was through"},
 		{Name: "range", // it needs all rounds: see Median
 			Column: Column{"middle", "half", 12, 0}, Legend: "middle half: of the rounds; a quarter of them is slower, and a quarter faster"},
 		{Name: "wait_ms.p50", Value: wait.At(50), Round: "wait_p50_ms", Unit: "wait-p50-ms",

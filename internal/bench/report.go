@@ -51,7 +51,7 @@ func (r Report) Write(w io.Writer) error {
 	if r.Rows == nil {
 		r.Rows = []Row{}
 	}
-	text, err := json.MarshalIndent(r, "", "  ")
+	text, err := json.MarshalIndent(r, "", "")
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
