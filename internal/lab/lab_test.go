@@ -51,6 +51,20 @@ func TestACommandBeforeWhichItsClientDiesIsNotExecuted(t *testing.T) {
 	})
 }
 
+// Nothing of a transaction is executed of which the server refuses a command, or EXEC.
+func TestARefusedCommandEndsItsTransaction(t *testing.T) {
+	for refused := 2; refused <= 3; refused++ { // SET, EXEC
+		plays(t, func(w *lab.World, a *lab.Client, rdb redis.UniversalClient) {
+			a.Fault(lab.Renewal, refused, lab.Fault{Error: "MISCONF"})
+			tx := rdb.TxPipeline()
+			tx.Set(w.Context(), key, "a", 0)
+			_, err := tx.Exec(w.Context())
+			assert.Error(t, err)
+			assert.ErrorIs(t, rdb.Get(w.Context(), key).Err(), redis.Nil)
+		})
+	}
+}
+
 // A driver that sends without waiting knows the replies by their order, so the
 // answer to a keep-alive must not overtake the one before it.
 func TestAKeepAliveDoesNotOvertakeAReply(t *testing.T) {

@@ -147,6 +147,12 @@ func TestASecondGoroutineIsToldThatTheHandleIsBusy(t *testing.T) {
 				assert.ErrorIs(p.t, err, lock.ErrBusy)
 				assert.ErrorIs(p.t, p.b.Lock.Lock(ctx), lock.ErrBusy)
 				assert.ErrorIs(p.t, p.b.Lock.Unlock(ctx), lock.ErrBusy)
+				if reads, ok := p.b.Lock.(lock.ReadWrite); ok {
+					_, err = reads.TryRLock(ctx)
+					for _, err := range []error{err, reads.RLock(ctx), reads.RUnlock(ctx)} {
+						assert.ErrorIs(p.t, err, lock.ErrBusy)
+					}
+				}
 			})
 		}
 	})

@@ -139,19 +139,6 @@ func TestAReaderThatHasLostTheLockHoldsNoWriterBack(t *testing.T) {
 	})
 }
 
-func TestTheReadSideIsBusyToASecondGoroutine(t *testing.T) {
-	play(t, func(s *locktest.Scenario) {
-		s.Owner("A").Section(4 * second)
-		b := s.Owner("B").At(second).RLocks().RUnlocks()
-		s.Owner("C").At(2 * second).Does(func() {
-			_, err := b.ReadWrite().TryRLock(s.Context())
-			assert.ErrorIs(t, err, lock.ErrBusy)
-			assert.ErrorIs(t, b.ReadWrite().RLock(s.Context()), lock.ErrBusy)
-			assert.ErrorIs(t, b.ReadWrite().RUnlock(s.Context()), lock.ErrBusy)
-		})
-	})
-}
-
 // Here are the effects of an Unlock on other owners' leases, and on waiters.
 
 // A writer and a reader wait. One that leaves others reading tells nobody, and the last

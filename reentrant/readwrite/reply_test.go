@@ -42,17 +42,6 @@ func TestAWriteLockWhoseReplyWasLostLetsItsReaderPassByNoWriter(t *testing.T) {
 	})
 }
 
-// The lease is over when the answer comes.
-func TestAReadLockThatIsGrantedTooLateIsGivenBack(t *testing.T) {
-	play(t, func(s *locktest.Scenario) {
-		s.Owner("A").RLocks().RUnlocks().
-			Fails(lab.Acquire, 1, lab.Fault{AnswerAfter: ttl}).RTries(false).
-			Looks(func() {
-				assert.Zero(t, s.Node(0).Observe("{stock}:readers"))
-			})
-	})
-}
-
 // A downgrade whose reply is lost was done: the reader goes on, and nobody's lock
 // stays. Its lease is renewed three times. The server knows the scripts from A's first
 // section.

@@ -71,7 +71,7 @@ func (w *walker) runs() error {
 		if err := w.settle(path); err != nil {
 			return err
 		}
-		if !w.isIn(s) {
+		if !slices.Equal(w.number(w.run.key()), s.parts) {
 			return w.in(errDiverged)
 		}
 		if err := w.on(s); err != nil {
@@ -190,11 +190,6 @@ func (w *walker) arrive(s *state, e edge) *state {
 	w.join(s, e)
 	w.learn(s, e)
 	return to
-}
-
-// isIn says whether the run is in a state.
-func (w *walker) isIn(s *state) bool {
-	return slices.Equal(w.number(w.run.key()), s.parts)
 }
 
 // visit makes a new state of the one that the run is in.

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -62,7 +63,14 @@ func (k *faulty) Command(args []string) bool {
 	exchange := Exchange{Args: args, Text: text, Sent: sent, Began: sent, Nth: nth,
 		Fault: fault}
 	if fault.Error != "" {
-		exchange.Ask = func([]string) string { return "-" + fault.Error + "\r\n" }
+		exchange.Ask = func(args []string) string {
+			// The transaction is lost: EXEC refuses one with a command that lacks its arguments.
+			k.Server.Execute([]string{"GET"})
+			if strings.EqualFold(args[0], "EXEC") {
+				k.Server.Execute(args)
+			}
+			return "-" + fault.Error + "\r\n"
+		}
 	}
 	reply := k.Execute(exchange)
 	if fault.CrashAfter {
