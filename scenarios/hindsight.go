@@ -105,10 +105,11 @@ type givenUp struct {
 
 // leavesPlaces says whether, within two leases before a moment, a request came to a node when its
 // caller had given up, or did before the answer came: it may keep a place in a queue for nobody.
+// Readers may renew their marks together, and those of such readers with them.
 func (s *S) leavesPlaces(moment time.Duration) bool {
 	return slices.ContainsFunc(s.gaveUp, func(g givenUp) bool {
 		return slices.ContainsFunc(s.Timeline(), func(e *lab.Entry) bool {
-			return e.Client == g.process && e.Command != "" && e.At > moment-2*lease &&
+			return e.Client == g.process && e.Command != "" && (e.At > moment-2*lease || s.actors[0].readWrite() != nil) &&
 				(e.Sent <= g.at && g.at < e.At || e.Sent < g.due && g.due <= e.At+min(e.At-e.Sent, lease/500)+time.Microsecond)
 		})
 	})
