@@ -1,6 +1,7 @@
 package network
 
 import (
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -62,7 +63,9 @@ func (k *faulty) Command(args []string) bool {
 	}
 	exchange := Exchange{Args: args, Text: text, Sent: sent, Began: sent, Nth: nth,
 		Fault: fault}
-	if fault.Error != "" {
+	// Redis executes these while it is full, busy or loading.
+	queues := []string{"WATCH", "UNWATCH", "MULTI"}
+	if fault.Error != "" && !slices.Contains(queues, strings.ToUpper(args[0])) {
 		exchange.Ask = func(args []string) string {
 			// The transaction is lost: EXEC refuses one with a command that lacks its arguments.
 			k.Server.Execute([]string{"GET"})
