@@ -61,8 +61,8 @@ func Choices(all []Row) (best []Choice) {
 func wakes(all []Row) string {
 	rows, most := greatest(all)
 	woken, polling := kinds(rows)
-	unit, s := " "+perSecond, swept(all)
-	text := cmp.Or(apart(all, rate, unit, s, s.ends(most)...), apart(all, rate, unit, s, most))
+	s := swept(all)
+	text := cmp.Or(apart(all, rate, speed, s, s.values...), apart(all, rate, speed, s, most))
 	if text == "" {
 		return ""
 	}
@@ -72,19 +72,21 @@ func wakes(all []Row) string {
 		map[bool]string{false: "not "}[ahead(woken, polling)], polling[0].Pause(), text, rungs)
 }
 
-// apart says, with each of some numbers of clients, what locks have that poll, and those that wake their waiters.
-func apart(all []Row, of func(Row) *float64, unit string, s varied, values ...string) string {
-	var poll, wake []string
+// apart says how much of something locks have that wake their waiters, next to those that poll, with each of some numbers of clients.
+func apart(all []Row, of func(Row) *float64, what string, s varied, values ...string) string {
+	var times []string
 	for _, value := range values {
-		woken, polling := kinds(slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return s.of(r) != value }))
+		woken, polling := kinds(slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return s.of(r) != value || r.median(of) == 0 }))
 		if len(woken) == 0 || len(polling) == 0 {
 			return ""
 		}
-		with := map[bool]string{true: " with " + value}[len(values) > 1]
-		poll, wake = append(poll, middle(polling, of, Brief)+unit+with), append(wake, middle(woken, of, Brief)+with)
-		unit = "" // once is enough
+		end := func(rows []Row, sign float64) float64 {
+			return extreme(rows, sign, func(r Row) float64 { return r.median(of) }).median(of)
+		}
+		times = append(times, between(end(woken, -1)/end(polling, 1), end(woken, 1)/end(polling, -1), Brief)+" × "+what+map[bool]string{true: "with " + value}[len(values) > 1])
+		what = "" // once is enough
 	}
-	return "Locks that poll one server: " + strings.Join(poll, ", ") + ". Locks that wake their waiters: " + strings.Join(wake, ", ") + "."
+	return "Compared with polling one server, waking has " + strings.TrimSpace(strings.Join(times, ", ")) + "."
 }
 
 // ahead says that each fast row was faster than each slow one, round by round.
@@ -108,6 +110,16 @@ func (r Row) over(other Row) (times []float64) {
 		times = append(times, a[i]/b[i])
 	}
 	return times
+}
+
+// step is how many times as fast as its parent a rung is, among rows, with 95 % confidence.
+func (r Row) step(rows []Row) string {
+	i := slices.IndexFunc(rows, func(parent Row) bool { return parent.Name() == r.Rung().Parent && len(r.over(parent)) >= trusted })
+	if i < 0 {
+		return ""
+	}
+	least, most := around(r.over(rows[i]))
+	return map[bool]string{false: span(least, most) + " ×", true: "≈"}[least <= 1 && 1 <= most] + " " + rows[i].Name()
 }
 
 func (r Row) speed() float64 { return r.median(rate) }
@@ -173,7 +185,7 @@ func sure(all []Row) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	text := fmt.Sprintf("How sure: the locks take turns, round by round. One is clearly faster if it won nearly every round, as chance does less than once in 20 times;"+
+	text := fmt.Sprintf("How sure: the locks take turns, round by round. One is clearly faster if it won so many rounds that luck alone would do it less than once in 20 times;"+
 		" with fewer than %d rounds it must have been twice as fast in each.", trusted)
 	rows = slices.DeleteFunc(rows, func(r Row) bool { return math.IsInf(r.spread(), 1) })
 	if len(rows) > 0 {
@@ -206,13 +218,4 @@ func (r Row) survives() string {
 		}
 		return letter
 	}, letters)
-}
-
-// middle is the median of a row, or from the least to the most of those of several.
-func middle(rows []Row, of func(Row) *float64, digits int) string {
-	if slices.ContainsFunc(rows, func(r Row) bool { return of(r) == nil }) {
-		return NotMeasured
-	}
-	median := func(r Row) float64 { return r.median(of) }
-	return between(median(extreme(rows, -1, median)), median(extreme(rows, 1, median)), digits)
 }

@@ -238,7 +238,7 @@ func (w *Inventory) header(run Run) string {
 		if w.Patience > 0 {
 			text += fmt.Sprintf(" at least, until the speed beside one client alone is known to ± 2.5 %%, or a lock took %v", w.Patience)
 		}
-		text += "."
+		text += map[bool]string{true: fmt.Sprintf("; 1 client alone has %d turns in each", enough)}[slices.Contains(w.clients, 1) && w.Loop == 0] + "."
 	}
 	return strings.TrimSpace(text+"\n"+w.Note) + "\n"
 }

@@ -27,14 +27,14 @@ type Picture struct {
 // Pictures are a run's.
 var Pictures = []Picture{
 	{"speed", func(rows []Row) picture {
-		return against(rows, "How fast each lock is", rate, perSecond, "times serial", "± %")
+		return against(rows, "How fast each lock is", rate, perSecond, speed, "times serial", "± %")
 	}},
 	{"waits", waitDots},
 	{"growth", func(rows []Row) picture {
 		if len(swept(rows).values) == 1 {
 			return picture{} // nothing grows
 		}
-		return against(rows, "What each lock sends", sends, "commands for each acquisition")
+		return against(rows, "What each lock sends", sends, "commands for each acquisition", "the commands ")
 	}},
 }
 
@@ -48,6 +48,7 @@ const (
 	titleLength  = 62
 	foundLength  = 60 // its letters are bold
 	perSecond    = "acquisitions a second"
+	speed        = "the speed "
 )
 
 // picture is one before it is drawn: rows of dots on a logarithmic scale.
@@ -101,12 +102,6 @@ func swept(rows []Row) varied {
 	return clients
 }
 
-// ends are the first value, the first with which clients wait for each other, and the last one.
-func (s varied) ends(last string) []string {
-	first := slices.IndexFunc(s.values, func(value string) bool { return value != "1 client" || value == last })
-	return slices.Compact([]string{s.values[0], s.values[first], last})
-}
-
 // each are the words of rows, each once, in the order of the table.
 func each[R any](rows []R, word func(R) string) (all []string) {
 	for _, row := range rows {
@@ -141,12 +136,12 @@ func (r Row) cells(heads ...string) (all []string) {
 }
 
 // against has a dot of every row for each value of what was varied.
-func against(rows []Row, title string, of func(Row) *float64, unit string, more ...string) picture {
+func against(rows []Row, title string, of func(Row) *float64, unit, what string, more ...string) picture {
 	s := swept(rows)
 	last := s.values[len(s.values)-1]
 	p := picture{title: title + ", with " + strings.ReplaceAll(strings.Join(s.values, ", "), " clients,", ","), axis: unit, legend: s.values,
 		number: last, heads: slices.Concat(s.values, []string{"middle half, " + last}, more),
-		found: apart(rows, of, " "+unit, s, s.ends(last)...)}
+		found: apart(rows, of, what, s, s.values...)}
 	if last == s.values[0] {
 		p.legend = []string{"median and middle half of the rounds"}
 	}
@@ -175,7 +170,7 @@ func waitDots(all []Row) picture {
 	p := picture{title: "How long clients waited for the lock, with " + most, axis: "wait, ms",
 		legend: []string{"half waited no longer", "longest wait"},
 		number: "longest, ms", heads: []string{"half, ms", "longest, ms", "its middle half", "in order%"},
-		found: apart(all, longest, " ms until the last client had the lock", swept(all), most)}
+		found: apart(all, longest, "the longest wait ", swept(all), most)}
 	for _, row := range rows {
 		if row.Kind() != Baseline { // one client alone waits for nobody
 			d := row.dot(half)
@@ -440,7 +435,7 @@ func (env Env) line() string {
 var pageSource string
 
 var page = html.Must(html.New("page").Funcs(html.FuncMap{"pausesOtherwise": pausesOtherwise, "situations": func() [][]string { return situations }, "columns": Layout.columns, "speed": func(r Row) string { return figure(r.speed()) },
-	"idea":   func(lock string) string { rung, _ := ladder.Find(lock); return rung.Idea },
+	"step": Row.step, "idea": func(lock string) string { rung, _ := ladder.Find(lock); return rung.Idea },
 	"detail": func(text string) bool { return strings.HasPrefix(text, "How sure: ") },
 	"said": func(text string) html.HTML {
 		about, is, _ := strings.Cut(html.HTMLEscapeString(text), ": ")

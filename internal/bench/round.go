@@ -52,8 +52,7 @@ func (s *round) end() {
 
 // assign makes the turn of every client, and makes this process ready for a round.
 func (r *Runner) assign(ctx context.Context, subject Subject, clients []redis.UniversalClient) (*round, error) {
-	s := &round{env: lock.Env{TTL: r.TTL, Dial: r.Servers.Dial}, rdb: clients[0], think: r.Think, seed: r.Seed,
-		each: max(r.Ops, 1)}
+	s := &round{env: lock.Env{TTL: r.TTL, Dial: r.Servers.Dial}, rdb: clients[0], think: r.Think, seed: r.Seed}
 	s.env.Key, s.stockKey = r.keys(subject)
 	s.env.Options = []lock.Option{lock.PollEvery(r.Pause(subject, r.Servers.Embedded()))}
 	if r.FixedPoll {
@@ -67,10 +66,9 @@ func (r *Runner) assign(ctx context.Context, subject Subject, clients []redis.Un
 	}
 	if isSerialLimit(subject) {
 		s.clients = []*client{{round: s}}
-		s.each, _ = r.size(subject)
 	}
-	if r.Loop > 0 {
-		s.each = 0
+	if turns, _ := r.size(subject); r.Loop == 0 {
+		s.each = turns / len(s.clients)
 	}
 	next, err := r.turns(ctx, s, subject)
 	for _, c := range s.clients {

@@ -371,16 +371,15 @@ func (s Settings) Pause(subject Subject, embedded bool) time.Duration {
 	return lock.DefaultPoll
 }
 
-// enough is how many turns of the serial limit other rows are compared with, at
-// least: a handful says nothing.
+// enough is how many turns in a row one client takes alone, at least, which others are compared
+// with: a handful says nothing.
 const enough = 1000
 
-// size is how many turns all clients take together in a round, and how many
-// units they share. Where others are compared with it, the serial limit takes
-// more turns than they do when they are few, with a stock to match.
+// size is how many turns all clients take together in a round, and how many units they share. Where
+// rounds are compared, one client alone takes enough of them, with a stock to match.
 func (s Settings) size(subject Subject) (turns, stock int) {
 	turns, stock = s.Clients*max(s.Ops, 1), s.Stock
-	if isSerialLimit(subject) && s.paired() && turns < enough {
+	if (isSerialLimit(subject) || s.Clients == 1 && subject.Sell == nil) && s.paired() && turns < enough {
 		stock, turns = stock*enough/turns, enough
 	}
 	return turns, stock

@@ -211,6 +211,7 @@ func TestRowsAreMeasuredInTurns(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "aabbccaabbccaabbcc", order)
 	assert.Equal(t, []int{3, 2, 3}, []int{len(rows[0].Rounds), len(rows[1].Rounds), len(rows[2].Rounds)})
+	assert.Equal(t, 1000, rows[0].Rounds[0].Count("sections"), "one turn of a client alone says nothing")
 	for i, limit := range rows[3].Rounds { // the rounds of a turn are compared with one limit
 		assert.InEpsilon(t, *rows[0].Rounds[i].Number("acquisitions_per_second") / *limit.Number("acquisitions_per_second"), rows[0].Ratios()[i], 0.01)
 	}
