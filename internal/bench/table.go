@@ -93,9 +93,9 @@ func (t Layout) Choices(all []Row) []string {
 	_, with := greatest(all)
 	for _, c := range Choices(all) {
 		line := fmt.Sprintf("  %-32s %-*s %6s  ", c.Need, t.name()-2, c.Lock, c.Speed)
-		for note := range strings.SplitSeq(c.Note, ";") {
-			if len(line)+len(note) <= cmp.Or(t.Width, 100) {
-				line += note
+		for i, note := range strings.Split(c.Note, ";") {
+			if len(line)+len(note) < cmp.Or(t.Width, 100) {
+				line += map[bool]string{true: ";"}[i > 0] + note
 			}
 		}
 		text += "\n" + strings.TrimRight(line, " ")
