@@ -306,11 +306,11 @@ func (a *actor) executes(since time.Duration) bool {
 }
 
 // metError says whether the newest reply to the actor's process, since a moment, is an error.
-// An unknown script may be the clean-up of a grant whose reply was late.
+// An unknown script may be the clean-up of a grant that came late.
 func (a *actor) metError(since time.Duration) (met bool) {
 	for _, e := range a.sentIn(a.run.Timeline()) {
 		if e.Sent >= since {
-			met = a.run.isError(e.Reply) && !(strings.HasPrefix(e.Reply, "NOSCRIPT") && a.run.settings.story.Has(swarm.LateReply))
+			met = a.run.isError(e.Reply) && !(strings.HasPrefix(e.Reply, "NOSCRIPT") && a.run.settings.story.Has(swarm.LateReply, swarm.LateRequest))
 		}
 	}
 	return met

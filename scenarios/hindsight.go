@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -73,11 +74,9 @@ func (s *S) longestFree(since time.Duration) (longest time.Duration) {
 	free, now := time.Duration(0), s.Now()
 	for _, e := range s.Timeline() {
 		longest = max(longest, e.At-max(free, since))
-		switch {
-		case e.Owner != "-" || len(e.Leases) > 0:
+		free = min(free, e.At)
+		if e.Owner != "-" || len(e.Leases) > 0 {
 			free = until(e.Leases)
-		default:
-			free = min(free, e.At)
 		}
 	}
 	return max(longest, now-max(free, since))
@@ -118,15 +117,9 @@ func (s *S) leavesPlaces(moment time.Duration) bool {
 // until is when the last of the leases ends.
 func until(leases []history.Lease) (end time.Duration) {
 	for _, l := range leases {
-		if l.Ends == 0 {
-			return math.MaxInt64
-		}
-		end = max(end, l.Ends)
+		end = max(end, cmp.Or(l.Ends, math.MaxInt64))
 	}
-	if end == 0 { // readers have the lock
-		return math.MaxInt64
-	}
-	return end
+	return cmp.Or(end, math.MaxInt64) // readers have the lock if there is none
 }
 
 // rests notes since when none of the owners of the actor's process has the lock or asks for it.
@@ -175,10 +168,13 @@ func (s *S) refusedByItself(process string, since time.Duration) bool {
 	}
 	times, owned := 0, false
 	for _, e := range s.Timeline() {
-		if owned && e.At > since && e.Client == process && s.names(e.Command) {
+		had := owned && e.At > since && e.Client == process
+		owned = slices.Contains(strings.Fields(e.Owner), process)
+		if had && !owned {
+			times = 0 // it didn't ask: it gave the lock back, in more than one command
+		} else if had && s.names(e.Command) {
 			times++
 		}
-		owned = slices.Contains(strings.Fields(e.Owner), process)
 	}
 	return times >= 3
 }
