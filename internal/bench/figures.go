@@ -68,7 +68,7 @@ func (m *Measurement) figures() []Figure {
 		{Name: "fixed_poll", Value: m.FixedPoll},
 
 		{Name: "acquisitions_per_second", Value: m.PerSecond(), Round: "acquisitions_per_second",
-			Unit: "acquisitions/s", Column: Column{"acquisi-", "tions/s", 9, Brief},
+			Unit: "acquisitions/s", Column: Column{"acquired", "a second", 9, Brief},
 			Legend: "acquisitions/s: acquisitions divided by the time until the last client was through"},
 		{Name: "range", // it needs all rounds: see Median
 			Column: Column{"middle", "half", 12, 0}, Legend: "middle half: of the rounds; a quarter of them is slower, and a quarter faster"},
@@ -110,7 +110,7 @@ func (m *Measurement) figures() []Figure {
 
 		{Name: "ratio_to_serial", Round: "ratio_to_serial", Unit: "times-serial",
 			Column: Column{"times", "serial", 7, Brief},
-			Legend: "times serial: acquisitions/s in units of one client alone, the serial limit, in the same turn"},
+			Legend: "times serial: acquisitions/s in units of one client alone, which never waits, in the same turn"},
 		{Name: "spread", Column: Column{"", "± %", 5, 0}, Legend: "± %: the margin of times serial, half its 95 % confidence interval"},
 		{Name: "serial", Column: Column{"serial", "limit/s", 8, Brief}, Legend: "serial limit:" +
 			" acquisitions/s of one client alone, which never waits, in the turns of this row's rounds"},

@@ -67,12 +67,12 @@ func wakes(all []Row) string {
 		return ""
 	}
 	fast, slow := extreme(polling, 1, Row.speed), extreme(polling, -1, Row.speed)
-	rungs := map[bool]string{true: fmt.Sprintf(" Of those that poll, the fastest, %s, has %s × the speed of the slowest, %s.", fast.Name(), span(around(fast.over(slow))), slow.Name())}[len(polling) > 1]
+	rungs := map[bool]string{true: fmt.Sprintf(" Of those that poll one server, the fastest, %s, has %s × the speed of the slowest, %s.", fast.Name(), span(around(fast.over(slow))), slow.Name())}[len(polling) > 1]
 	return fmt.Sprintf("To wake or to poll: waking is %sclearly faster than polling with pauses of up to %v (flag -poll). %s A polling lock is as fast as its pauses let it be: the more clients sleep, the sooner one wakes up after a release.%s",
 		map[bool]string{false: "not "}[ahead(woken, polling)], polling[0].Pause(), text, rungs)
 }
 
-// apart says how much of something locks have that wake their waiters, next to those that poll, with each of some numbers of clients.
+// apart says from how much to how much of something locks have that wake their waiters, next to those that poll, with each of some numbers of clients.
 func apart(all []Row, of func(Row) *float64, what string, s varied, values ...string) string {
 	var times []string
 	for _, value := range values {
@@ -83,10 +83,10 @@ func apart(all []Row, of func(Row) *float64, what string, s varied, values ...st
 		end := func(rows []Row, sign float64) float64 {
 			return extreme(rows, sign, func(r Row) float64 { return r.median(of) }).median(of)
 		}
-		times = append(times, between(end(woken, -1)/end(polling, 1), end(woken, 1)/end(polling, -1), Brief)+" × "+what+map[bool]string{true: "with " + value}[len(values) > 1])
+		times = append(times, strings.Replace(between(end(woken, -1)/end(polling, 1), end(woken, 1)/end(polling, -1), Brief), "–", " to ", 1)+" × "+what+map[bool]string{true: "with " + value}[len(values) > 1])
 		what = "" // once is enough
 	}
-	return "Compared with polling one server, waking has " + strings.TrimSpace(strings.Join(times, ", ")) + "."
+	return "Next to locks that poll one server, those that wake have " + strings.TrimSpace(strings.Join(times, ", ")) + "."
 }
 
 // ahead says that each fast row was faster than each slow one, round by round.

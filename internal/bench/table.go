@@ -49,8 +49,9 @@ func (t Layout) columns(r Row) (shown []Figure) {
 			f.Value = cmp.Or(r.survives(), "none")
 		} else if x := r.spread(); f.Name == "spread" && !math.IsInf(x, 1) {
 			f.Value = x
-		} else if r.Kind() == Baseline && slices.Contains([]string{"wait_ms.p50", "wait_ms.max", "in_order"}, f.Name) {
-			f.Value = nil // there's no lock to wait for
+		} else if r.Kind() == Baseline && slices.Contains([]string{"wait_ms.p50", "wait_ms.max", "in_order"}, f.Name) ||
+			f.Name == "in_order" && r.Count("clients") == 1 {
+			f.Value = nil // there's no lock to wait for, or no order
 		}
 		if f.Column.Width > 0 && (t.Jain || f.Name != "jain") {
 			shown = append(shown, f)
@@ -125,7 +126,7 @@ func (r Row) Label() string {
 
 // Legend explains those of the heads that don't explain themselves.
 func (t Layout) Legend() string {
-	text := "Figures are medians of all rounds. " + NotMeasured + ": not measured, or there is no lock.\n"
+	text := "Figures are medians of all rounds. " + NotMeasured + ": not measured, or it would say nothing.\n"
 	for _, f := range t.columns(RowOf(nil)) {
 		if term := f.Term(); term != nil && f.Name != "acquisitions_per_second" {
 			text += fmt.Sprintf("  %-15s%s\n", term[0], strings.Join(terminal.Wrap(term[1], cmp.Or(t.Width, 100)-17, 0), "\n"+strings.Repeat(" ", 17)))
