@@ -124,14 +124,15 @@ func (s *S) leftOut(invariant string) []*lab.Break {
 func (s *S) resolve() {
 	for _, may := range s.suspected {
 		r := may.result
-		if known := s.results[r.Invariant]; known != nil && known.Verdict == Breaks {
-			continue
-		}
-		if s.settings.declares(r.Scenario, r.Invariant) ||
-			!slices.ContainsFunc(may.origins, s.breaks) {
+		if !s.broken(r.Invariant) && (s.settings.declares(r.Scenario, r.Invariant) ||
+			!slices.ContainsFunc(may.origins, s.breaks)) {
 			s.keep(r)
 		}
 	}
+}
+
+func (s *S) broken(invariant string) bool {
+	return cmp.Or(s.results[invariant], &Result{}).Verdict == Breaks
 }
 
 // breaks says whether the lock has a flaw: it is declared, or its scenario shows it.
@@ -139,15 +140,16 @@ func (s *S) breaks(f Flaw) bool {
 	if s.settings.expects(f.Scenario, f.Invariant) {
 		return true
 	}
+	if f.Scenario == s.scenario.Name {
+		return s.broken(f.Invariant)
+	}
 	of, err := Find(f.Scenario)
-	if err != nil || of.Name == s.scenario.Name {
+	if err != nil {
 		return false
 	}
 	settings := s.settings
 	settings.change, settings.origin, settings.left = &Change{}, true, nil
-	results := settings.known.of(of.Name, func() ([]Result, error) {
-		return runScenario(s.t, of, s.build, settings)
-	})
+	results := settings.known.of(of.Name, func() ([]Result, error) { return runScenario(s.t, of, s.build, settings) })
 	return Report(results).Verdict(f.Scenario, f.Invariant) == Breaks
 }
 

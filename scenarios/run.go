@@ -171,10 +171,11 @@ func (s *S) leave(keys, kept []string) {
 
 // offers says whether the lock claims a feature.
 func (s *S) offers(f Feature) bool {
-	if !slices.Contains(s.asked, f) {
+	declined := slices.Contains(s.settings.declined, f)
+	if !declined && !slices.Contains(s.asked, f) {
 		s.asked = append(s.asked, f)
 	}
-	return !slices.Contains(s.settings.declined, f)
+	return !declined
 }
 
 // possible says whether there is all that the scenario needs. If not, it gives the verdict.
