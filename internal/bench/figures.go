@@ -74,7 +74,7 @@ func (m *Measurement) figures() []Figure {
 			Column: Column{"middle", "half", 12, 0}, Legend: "middle half: of the rounds; a quarter of them is slower, and a quarter faster"},
 		{Name: "wait_ms.p50", Value: wait.At(50), Round: "wait_p50_ms", Unit: "wait-p50-ms",
 			Column: Column{"wait", "p50 ms", 7, Brief},
-			Legend: "wait: until a client had the lock; half of the clients waited no longer than p50"},
+			Legend: "wait: from a client's first asking to the grant; half waited no longer than p50, all no longer than max"},
 		{Name: "wait_ms.p99", Value: wait.At(99), Column: Column{"wait", "p99 ms", 7, Brief}},
 		{Name: "wait_ms.max", Value: m.longestWait(), Round: "wait_max_ms",
 			Column: Column{"wait", "max ms", 7, Brief}},
@@ -110,7 +110,7 @@ func (m *Measurement) figures() []Figure {
 
 		{Name: "ratio_to_serial", Round: "ratio_to_serial", Unit: "times-serial",
 			Column: Column{"times", "serial", 7, Brief},
-			Legend: "times serial: acquisitions/s in units of one client alone, which never waits, in the same turn"},
+			Legend: "times serial: acquisitions/s in units of one client alone with diamond, in the same turn"},
 		{Name: "spread", Column: Column{"", "± %", 5, 0}, Legend: "± %: the margin of times serial, half its 95 % confidence interval"},
 		{Name: "serial", Column: Column{"serial", "limit/s", 8, Brief}, Legend: "serial limit:" +
 			" acquisitions/s of one client alone, which never waits, in the turns of this row's rounds"},

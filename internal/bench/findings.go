@@ -36,13 +36,14 @@ func Choices(all []Row) (best []Choice) {
 		choose("in order of arrival", fast[i], "")
 	}
 	if known = slices.DeleteFunc(known, func(r Row) bool { return r.Rung().Name == "" || r.Name() == "bronze" }); len(known) > 0 {
-		safest := slices.MaxFunc(known, func(a, b Row) int { return len(a.survives()) - len(b.survives()) })
+		safe := func(r Row) int { return len(letters) - strings.Count(r.survives(), "·") }
+		safest := slices.MaxFunc(known, func(a, b Row) int { return safe(a) - safe(b) })
 		breaks := slices.DeleteFunc(slices.Clone(situations), func(s []string) bool { return !safest.Breaks(s) })
-		choose(fmt.Sprintf("safe in %d of %d situations", len(safest.survives()), len(letters)), safest, "%s",
-			map[bool]string{true: "not when " + append(breaks, []string{""})[0][0] + "; late writes if the storage checks the token"}[len(breaks) == 1])
+		choose(fmt.Sprintf("safe in %d of %d situations", safe(safest), len(letters)), safest, "%s",
+			map[bool]string{true: "not when " + append(breaks, []string{""})[0][0] + "; the storage must check its token"}[len(breaks) == 1])
 		for _, situation := range breaks {
 			if i := slices.IndexFunc(known, func(r Row) bool { return !r.Breaks(situation) }); i >= 0 {
-				choose("safe when "+situation[0], known[i], "safe in %d of %d%s", len(known[i].survives()), len(letters),
+				choose("safe when "+situation[0], known[i], "safe in %d of %d%s", safe(known[i]), len(letters),
 					map[bool]string{true: "; pauses up to " + known[i].Pause().String()}[pausesOtherwise(known[i])])
 			}
 		}
@@ -68,8 +69,8 @@ func wakes(all []Row) string {
 	}
 	fast, slow := extreme(polling, 1, Row.speed), extreme(polling, -1, Row.speed)
 	rungs := map[bool]string{true: fmt.Sprintf(" Of those that poll one server, the fastest, %s, has %s × the speed of the slowest, %s.", fast.Name(), span(around(fast.over(slow))), slow.Name())}[len(polling) > 1]
-	return fmt.Sprintf("To wake or to poll: waking is %sclearly faster than polling with pauses of up to %v (flag -poll). %s A polling lock is as fast as its pauses let it be: the more clients sleep, the sooner one wakes up after a release.%s",
-		map[bool]string{false: "not "}[ahead(woken, polling)], polling[0].Pause(), text, rungs)
+	return fmt.Sprintf("To wake or to poll: with %s waking is %sclearly faster than polling with pauses of up to %v (flag -poll). %s A polling lock is as fast as its pauses let it be: the more clients sleep, the sooner one wakes up after a release.%s",
+		Plural(rows[0].Count("table_clients"), "client"), map[bool]string{false: "not "}[ahead(woken, polling)], polling[0].Pause(), text, rungs)
 }
 
 // apart says from how much to how much of something locks have that wake their waiters, next to those that poll, with each of some numbers of clients.
@@ -86,7 +87,7 @@ func apart(all []Row, of func(Row) *float64, what string, s varied, values ...st
 		times = append(times, strings.Replace(between(end(woken, -1)/end(polling, 1), end(woken, 1)/end(polling, -1), Brief), "–", " to ", 1)+" × "+what+map[bool]string{true: "with " + value}[len(values) > 1])
 		what = "" // once is enough
 	}
-	return "Next to locks that poll one server, those that wake have " + strings.TrimSpace(strings.Join(times, ", ")) + "."
+	return "Next to locks that poll one server, those that wake through it have " + strings.TrimSpace(strings.Join(times, ", ")) + "."
 }
 
 // ahead says that each fast row was faster than each slow one, round by round.
@@ -185,8 +186,9 @@ func sure(all []Row) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	text := fmt.Sprintf("How sure: the locks take turns, round by round. One is clearly faster if it won so many rounds that luck alone would do it less than once in 20 times;"+
-		" with fewer than %d rounds it must have been twice as fast in each.", trusted)
+	few := slices.ContainsFunc(rows, func(r Row) bool { return len(r.all(rate)) < trusted })
+	text := "How sure: the locks take turns, round by round. One is clearly faster if it won so many rounds that luck alone would do it less than once in 20 times" +
+		map[bool]string{true: fmt.Sprintf("; with fewer than %d rounds it must have been twice as fast in each", trusted)}[few] + "."
 	rows = slices.DeleteFunc(rows, func(r Row) bool { return math.IsInf(r.spread(), 1) })
 	if len(rows) > 0 {
 		widest := extreme(rows, 1, Row.spread)
@@ -210,11 +212,11 @@ func (r Row) Breaks(situation []string) bool {
 
 const letters = "CRLWFT" // of the situations
 
-// survives are the letters of the situations that a rung holds in.
+// survives are the letters of the situations that a rung holds in, each in its place.
 func (r Row) survives() string {
 	return strings.Map(func(letter rune) rune {
 		if r.Breaks(situations[strings.IndexRune(letters, letter)]) {
-			return -1
+			return '·'
 		}
 		return letter
 	}, letters)

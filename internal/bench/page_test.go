@@ -46,7 +46,7 @@ func TestThePageHasThePicturesAndNeedsNothingElse(t *testing.T) {
 	assert.Equal(t, len(bench.Pictures), strings.Count(page, "<section>"))
 	assert.Contains(t, page, "This is part of a run")
 	assert.Contains(t, page, "<dt>in order</dt><dd>pairs of clients")
-	assert.Regexp(t, `<td>\d+<br><em class="dim">[\d.]+–[\d.]+ × reentrant</em>`, page, "notify's speed, next to the lock it is made of")
+	assert.Regexp(t, `<td>\d+<em class="dim tight"><br>[\d.]+–[\d.]+ × reentrant</em>`, page, "notify's speed, next to the lock it is made of")
 	assert.NotContains(t, page, "ZgotmplZ")
 	assert.NotContains(t, strings.ReplaceAll(page, `<a href="https://github.com/lockladder/lockladder/blob/main/docs/`, ""), "://")
 	assert.NotRegexp(t, `<(script|img|link|iframe)[^>]*(src|href)=`, page)

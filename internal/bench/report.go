@@ -237,7 +237,7 @@ func between(least, most float64, digits int) string {
 	return strings.Join(slices.Compact([]string{Decimal(&least, digits), Decimal(&most, digits)}), "–")
 }
 
-func span(least, most float64) string { return Decimal(&least, Brief) + "–" + Decimal(&most, Brief) }
+func span(least, most float64) string { return between(least, most, Brief) }
 
 // serial is the serial limit that a round's ratio compares with.
 func (r Row) serial() *float64 {

@@ -46,7 +46,7 @@ func (t Layout) columns(r Row) (shown []Figure) {
 	width := t.name()
 	for _, f := range r.figures {
 		if f.Name == "safe" && r.Rung().Name != "" && r.Name() != "bronze" {
-			f.Value = cmp.Or(r.survives(), "none")
+			f.Value = r.survives()
 		} else if x := r.spread(); f.Name == "spread" && !math.IsInf(x, 1) {
 			f.Value = x
 		} else if r.Kind() == Baseline && slices.Contains([]string{"wait_ms.p50", "wait_ms.max", "in_order"}, f.Name) ||

@@ -101,7 +101,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 	o.print(o.wrapped(o.plan.Header + where(report.Env, o.started())))
 	report.Rows, err = o.tables(ctx, stderr)
 	report.Env.Interrupted = errors.Is(err, bench.ErrInterrupted)
-	found := append(o.plan.Layout.Choices(report.Rows), o.job.Findings(o.report)...)
+	found := append(o.job.Findings(o.report), o.plan.Layout.Choices(report.Rows)...)
 	for rows, tables := report.Rows, o.plan.Tables; len(rows) > 0; tables = tables[1:] {
 		n := min(len(rows), len(o.run.Subjects))
 		o.print("\n" + tables[0].Title + o.plan.Layout.Table(rows[:n], report.Rows))
@@ -110,7 +110,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 	if err != nil && !report.Env.Interrupted {
 		return errors.Join(err, o.out.Flush())
 	}
-	o.print("\n" + o.wrapped(strings.TrimSpace(o.plan.Layout.Legend()+"More figures: -html report.html, -json report.json. What breaks each lock: docs/matrix.md.\n"+
+	o.print("\n" + o.wrapped(strings.TrimSpace(o.plan.Layout.Legend()+"More figures: -html report.html, -json report.json. What each lock is: README.md, docs/matrix.md.\n"+
 		o.notMeasured()+"\n"+strings.Join(found, "\n\n"))))
 	if failed := o.out.Flush(); failed != nil {
 		err = errors.Join(err, failed)
