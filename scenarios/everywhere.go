@@ -123,8 +123,7 @@ func (s *S) leftOut(invariant string) []*lab.Break {
 // as the first run told its reader to, and those that follow from no flaw of the lock.
 func (s *S) resolve() {
 	for _, may := range s.suspected {
-		r := may.result
-		if !s.broken(r.Invariant) && (s.settings.declares(r.Scenario, r.Invariant) ||
+		if r := may.result; !s.broken(r.Invariant) && (s.settings.declares(r.Scenario, r.Invariant) ||
 			!slices.ContainsFunc(may.origins, s.breaks)) {
 			s.keep(r)
 		}

@@ -49,8 +49,7 @@ func (t Layout) columns(r Row) (shown []Figure) {
 			f.Value = r.survives()
 		} else if x := r.spread(); f.Name == "spread" && !math.IsInf(x, 1) {
 			f.Value = x
-		} else if r.Kind() == Baseline && slices.Contains([]string{"wait_ms.p50", "wait_ms.max", "in_order"}, f.Name) ||
-			f.Name == "in_order" && r.Count("clients") == 1 {
+		} else if r.Kind() == Baseline && slices.Contains([]string{"wait_ms.p50", "wait_ms.max", "in_order"}, f.Name) || f.Name == "in_order" && r.Count("clients") == 1 {
 			f.Value = nil // there's no lock to wait for, or no order
 		}
 		if f.Column.Width > 0 && (t.Jain || f.Name != "jain") {
