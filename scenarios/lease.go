@@ -58,7 +58,7 @@ func (s *S) measure(n *lab.Node, leased bool) bool {
 		s.Report(WrongLease, "A's lock had a lease, and has none since %.3f", to.Seconds())
 	case (length - s.lease()).Abs() > s.inexact():
 		s.Report(WrongLease, "the lease that A has had since %.3f is %.3f s long, and"+
-			" A asked for %v", to.Seconds(), length.Seconds(), s.lease())
+			" A asked for %.3f s", to.Seconds(), s.Lasts(length).Seconds(), s.Lasts(s.lease()).Seconds())
 	}
 	return true
 }
