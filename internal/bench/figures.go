@@ -48,7 +48,7 @@ func when[T any](measured bool, figure T) any {
 
 // dispensable are the figures that a terminal does without, the first one first.
 var dispensable = []string{"cpu_us_per_section.server", "cpu_us_per_section.clients", "calls_per_section", "serial",
-	"left", "seconds", "retries", "wait_ms.p99", "failures", "sold", "max_holders", "spread", "ratio_to_serial", "in_order",
+	"left", "seconds", "retries", "failures", "sold", "max_holders", "range", "wait_ms.p99", "spread", "ratio_to_serial", "in_order",
 	"jain", "commands_per_section", "safe"}
 
 // figures are those of one round, in the order of JSON and of the table.
@@ -70,11 +70,12 @@ func (m *Measurement) figures() []Figure {
 		{Name: "acquisitions_per_second", Value: m.PerSecond(), Round: "acquisitions_per_second",
 			Unit: "acquisitions/s", Column: Column{"acquired", "a second", 9, Brief},
 			Legend: "acquisitions/s: acquisitions divided by the time until the last client was through"},
+		{Name: "spread", Column: Column{"", "± %", 5, 0}, Legend: "± %: half the 95 % confidence interval, of times serial"},
 		{Name: "range", // it needs all rounds: see Median
 			Column: Column{"middle", "half", 12, 0}, Legend: "middle half: of the rounds; a quarter of them is slower, and a quarter faster"},
 		{Name: "wait_ms.p50", Value: wait.At(50), Round: "wait_p50_ms", Unit: "wait-p50-ms",
 			Column: Column{"wait", "p50 ms", 7, Brief},
-			Legend: "wait: from a client's first asking to the grant; half waited no longer than p50, all no longer than max"},
+			Legend: "wait: from a client's first asking, which not all can do at once, to the grant; half waited no longer than p50, all no longer than max"},
 		{Name: "wait_ms.p99", Value: wait.At(99), Column: Column{"wait", "p99 ms", 7, Brief}},
 		{Name: "wait_ms.max", Value: m.longestWait(), Round: "wait_max_ms",
 			Column: Column{"wait", "max ms", 7, Brief}},
@@ -86,7 +87,7 @@ func (m *Measurement) figures() []Figure {
 			Legend: "in order: pairs of clients that had the lock in the order of asking; 50 % is chance"},
 		{Name: "jain", Value: when(m.Absent == 0, jain(m.Served)), Column: Column{"", "jain", 7, Brief},
 			Legend: "jain: 1 when all clients had as many acquisitions"},
-		{Name: "safe", Column: Column{"safe", "in", 7, 0}, Legend: "safe in: C a crash, R a late release, L work longer than the lease, W a late write (if the storage checks the token), F a failover, T locking twice"},
+		{Name: "safe", Column: Column{"safe in", letters, 8, 0}, Legend: "safe in " + letters + ": C a crash, R a late release, L work longer than the lease, W a late write (if the storage checks the token), F a failover, T locking twice"},
 
 		{Name: "lost_updates", Value: lost, Over: worst, Unit: "lost-updates",
 			Column: Column{"lost", "updates", 8, 0},
@@ -111,7 +112,6 @@ func (m *Measurement) figures() []Figure {
 		{Name: "ratio_to_serial", Round: "ratio_to_serial", Unit: "times-serial",
 			Column: Column{"times", "serial", 7, Brief},
 			Legend: "times serial: acquisitions/s in units of one client alone with diamond, in the same turn"},
-		{Name: "spread", Column: Column{"", "± %", 5, 0}, Legend: "± %: the margin of times serial, half its 95 % confidence interval"},
 		{Name: "serial", Column: Column{"serial", "limit/s", 8, Brief}, Legend: "serial limit:" +
 			" acquisitions/s of one client alone, which never waits, in the turns of this row's rounds"},
 		{Name: "calls_per_section", Value: when(m.Usage.Known && m.Subject.Nodes > 0,

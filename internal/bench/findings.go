@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lockladder/lockladder/lock"
@@ -84,10 +85,16 @@ func apart(all []Row, of func(Row) *float64, what string, s varied, values ...st
 		end := func(rows []Row, sign float64) float64 {
 			return extreme(rows, sign, func(r Row) float64 { return r.median(of) }).median(of)
 		}
-		times = append(times, strings.Replace(between(end(woken, -1)/end(polling, 1), end(woken, 1)/end(polling, -1), Brief), "–", " to ", 1)+" × "+what+map[bool]string{true: "with " + value}[len(values) > 1])
+		times = append(times, strings.Join(slices.Compact([]string{rough(end(woken, -1) / end(polling, 1)), rough(end(woken, 1) / end(polling, -1))}), " to ")+" × "+what+map[bool]string{true: "with " + value}[len(values) > 1])
 		what = "" // once is enough
 	}
-	return "Next to locks that poll one server, those that wake through it have " + strings.TrimSpace(strings.Join(times, ", ")) + "."
+	return "Woken waiters have " + strings.TrimSpace(strings.Join(times, ", ")) + "."
+}
+
+// rough is a number with two digits.
+func rough(x float64) string {
+	x, _ = strconv.ParseFloat(fmt.Sprintf("%.1e", x), 64)
+	return fmt.Sprint(x)
 }
 
 // ahead says that each fast row was faster than each slow one, round by round.

@@ -37,7 +37,7 @@ func TestALockIsFasterIfItWasSoRoundByRound(t *testing.T) {
 	fair.Rounds[0].Set("acquisitions_per_second", 500.0)
 	assert.Equal(t, fastest+"  safe in 4 of 6 situations        reentrant/fair         500", of(gold, fair))
 	assert.Contains(t, wakes([]Row{fair, gold, bronze}), "waking is not clearly faster", "bronze was as fast in two")
-	assert.Contains(t, wakes([]Row{fair, gold}), "waking is clearly faster than polling with pauses of up to 1s (flag -poll). Next to locks that poll one server, those that wake through it have 5.92 × the speed. ")
+	assert.Contains(t, wakes([]Row{fair, gold}), "waking is clearly faster than polling with pauses of up to 1s (flag -poll). Woken waiters have 5.9 × the speed of polling. ")
 	gold.Rounds[5].Set("acquisitions_per_second", 510.0)
 	assert.Contains(t, of(gold, fair), "  fastest across processes         reentrant/fair         500  0.980–10.2 × gold", "a chance of 7 in 64")
 	one := func(r float64) Row { return oneRound(lockRow("gold", r, nil)) }
@@ -62,7 +62,7 @@ func TestTheFindingsSayWhatLocksCostAndHowSureItIs(t *testing.T) {
 		{"safe in 4 of 6 situations", "reentrant/cohort", "2000", ""},
 		{"in one process", "reentrant/cohort", "2000", "if all clients are in it"}}, Choices(all))
 	assert.Equal(t, []string{
-		"To wake or to poll: with 1000 clients waking is clearly faster than polling with pauses of up to 1s (flag -poll). Next to locks that poll one server, those that wake through it have 5.00 to 12.0 × the speed. A polling lock is as fast as its pauses let it be: the more clients sleep, the sooner one wakes up after a release. Of those that poll one server, the fastest, gold, has 1.00–2.00 × the speed of the slowest, bronze.",
+		"To wake or to poll: with 1000 clients waking is clearly faster than polling with pauses of up to 1s (flag -poll). Woken waiters have 5 to 12 × the speed of polling. A polling lock is as fast as its pauses let it be: the more clients sleep, the sooner one wakes up after a release. Of those that poll one server, the fastest, gold, has 1.00–2.00 × the speed of the slowest, bronze.",
 		"How sure: the locks take turns, round by round. One is clearly faster if it won so many rounds that luck alone would do it less than once in 20 times;" +
 			" with fewer than 6 rounds it must have been twice as fast in each. The margins of the locks' times serial are 0 to 0 %, the widest gold/script's with 10 clients."},
 		Findings(all))

@@ -27,14 +27,14 @@ type Picture struct {
 // Pictures are a run's.
 var Pictures = []Picture{
 	{"speed", func(rows []Row) picture {
-		return against(rows, "How fast each lock is", rate, perSecond, speed, "times serial", "± %")
+		return against(rows, "How fast each lock is", rate, perSecond, speed, "± %", "times serial")
 	}},
 	{"waits", waitDots},
 	{"growth", func(rows []Row) picture {
 		if len(swept(rows).values) == 1 {
 			return picture{} // nothing grows
 		}
-		return against(rows, "What each lock sends", sends, "commands for each acquisition", "the commands ")
+		return against(rows, "What each lock sends", sends, "commands for each acquisition", "the commands of polling ")
 	}},
 }
 
@@ -48,7 +48,7 @@ const (
 	titleLength  = 62
 	foundLength  = 60 // its letters are bold
 	perSecond    = "acquisitions a second"
-	speed        = "the speed "
+	speed        = "the speed of polling "
 )
 
 // picture is one before it is drawn: rows of dots on a logarithmic scale.
@@ -170,7 +170,7 @@ func waitDots(all []Row) picture {
 	p := picture{title: "How long clients waited for the lock, with " + most, axis: "wait, ms",
 		legend: []string{"half waited no longer", "longest wait"},
 		number: "longest, ms", heads: []string{"half, ms", "longest, ms", "its middle half", "in order%"},
-		found: apart(all, longest, "the longest wait ", swept(all), most)}
+		found: apart(all, longest, "the longest wait of polling ", swept(all), most)}
 	for _, row := range rows {
 		if row.Kind() != Baseline { // one client alone waits for nobody
 			d := row.dot(half)
@@ -435,7 +435,8 @@ func (env Env) line() string {
 var pageSource string
 
 var page = html.Must(html.New("page").Funcs(html.FuncMap{"pausesOtherwise": pausesOtherwise, "situations": func() [][]string { return situations }, "columns": Layout.columns, "speed": func(r Row) string { return figure(r.speed()) },
-	"step": Row.step, "idea": func(lock string) string { rung, _ := ladder.Find(lock); return rung.Idea },
+	"margin": func(head string) bool { return head == "± %" || strings.HasPrefix(head, "middle half") },
+	"step":   Row.step, "idea": func(lock string) string { rung, _ := ladder.Find(lock); return rung.Idea },
 	"detail": func(text string) bool { return strings.HasPrefix(text, "How sure: ") },
 	"said": func(text string) html.HTML {
 		about, is, _ := strings.Cut(html.HTMLEscapeString(text), ": ")
@@ -459,13 +460,9 @@ func WritePage(r Report, w io.Writer) error {
 	last, clients := greatest(r.Rows)
 	rounds := Row{Rounds: r.Rows}.all(func(r Row) *float64 { return new(float64(max(1, len(r.Rounds)))) })
 	named := each(slices.DeleteFunc(slices.Clone(last), func(r Row) bool { return r.Kind() == Baseline }), Row.Name)
-	findings := Findings(r.Rows)
-	for i := range min(1, len(findings), len(pictures)) { // the first picture has figures
-		findings[i] = strings.Replace(findings[i], fmt.Sprint(pictures[i]["Finding"], " "), "", 1)
-	}
 	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "CPUs": Plural(r.Env.CPUs, "CPU"),
 		"Subjects": named, "Last": append([]Row{{}}, r.Rows...)[len(r.Rows)], "Least": slices.Min(rounds), "Most": slices.Max(rounds),
-		"With": s.values, "Findings": findings, "Choices": Choices(r.Rows), "Clients": clients,
+		"With": s.values, "Findings": Findings(r.Rows), "Choices": Choices(r.Rows), "Clients": clients,
 		"Pauses":   each(slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return row.Kind() == Baseline || row.Woken() || row.Count("nodes") > 1 }), func(r Row) string { return r.Pause().String() }),
 		"Measured": Plural(len(r.Rows), "row"), "Rungs": ladder.Rungs, "Locks": slices.SortedStableFunc(slices.Values(last), rank), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
 		"Counts": each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) }), "Tables": tables, "Layout": Layout{Jain: slices.ContainsFunc(r.Rows, func(row Row) bool { return *cmp.Or(row.Number("jain"), new(1.0)) < 1 })},

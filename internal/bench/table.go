@@ -49,7 +49,7 @@ func (t Layout) columns(r Row) (shown []Figure) {
 			f.Value = r.survives()
 		} else if x := r.spread(); f.Name == "spread" && !math.IsInf(x, 1) {
 			f.Value = x
-		} else if r.Kind() == Baseline && slices.Contains([]string{"wait_ms.p50", "wait_ms.max", "in_order"}, f.Name) || f.Name == "in_order" && r.Count("clients") == 1 {
+		} else if r.Kind() == Baseline && slices.Contains([]string{"wait_ms.p50", "wait_ms.p99", "wait_ms.max", "in_order"}, f.Name) || f.Name == "in_order" && r.Count("clients") == 1 {
 			f.Value = nil // there's no lock to wait for, or no order
 		}
 		if f.Column.Width > 0 && (t.Jain || f.Name != "jain") {
@@ -59,11 +59,10 @@ func (t Layout) columns(r Row) (shown []Figure) {
 	}
 	for _, name := range dispensable {
 		i := slices.IndexFunc(shown, func(f Figure) bool { return f.Name == name })
-		if i < 0 || width <= cmp.Or(t.Width, width) {
-			continue
+		if i >= 0 && width > cmp.Or(t.Width, width) {
+			width -= shown[i].Column.Width
+			shown = slices.Delete(shown, i, i+1)
 		}
-		width -= shown[i].Column.Width
-		shown = slices.Delete(shown, i, i+1)
 	}
 	return shown
 }
@@ -172,8 +171,5 @@ func Decimal(x *float64, digits int) string {
 
 // Plural is a number of things.
 func Plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprint(n, " ", what, map[bool]string{true: "s"}[n != 1])
 }
