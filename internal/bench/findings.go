@@ -199,7 +199,7 @@ func sure(all []Row) string {
 	rows = slices.DeleteFunc(rows, func(r Row) bool { return math.IsInf(r.spread(), 1) })
 	if len(rows) > 0 {
 		widest := extreme(rows, 1, Row.spread)
-		text += fmt.Sprintf(" The margins of the locks' times serial are %.0f to %.0f %%, the widest %s's with %s.",
+		text += fmt.Sprintf(" The margins of the locks' times serial are %.0f to %.0f\u00a0%%, the widest %s's with %s.",
 			extreme(rows, -1, Row.spread).spread(), widest.spread(), widest.Name(), swept(all).of(widest))
 	}
 	return text
@@ -225,6 +225,6 @@ func (r Row) survives() string {
 		if r.Breaks(situations[strings.IndexRune(letters, letter)]) {
 			return '·'
 		}
-		return letter
+		return map[bool]rune{true: '–', false: letter}[r.Name() == "bronze"] // it has no lease
 	}, letters)
 }

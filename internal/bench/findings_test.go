@@ -64,7 +64,7 @@ func TestTheFindingsSayWhatLocksCostAndHowSureItIs(t *testing.T) {
 	assert.Equal(t, []string{
 		"To wake or to poll: with 1000 clients waking is clearly faster than polling with pauses of up to 1s (flag -poll). Woken waiters have 5 to 12 × the speed of polling. A polling lock is as fast as its pauses let it be: the more clients sleep, the sooner one wakes up after a release. Of those that poll one server, the fastest, gold, has 1.00–2.00 × the speed of the slowest, bronze.",
 		"How sure: the locks take turns, round by round. One is clearly faster if it won so many rounds that luck alone would do it less than once in 20 times;" +
-			" with fewer than 6 rounds it must have been twice as fast in each. The margins of the locks' times serial are 0 to 0 %, the widest gold/script's with 10 clients."},
+			" with fewer than 6 rounds it must have been twice as fast in each. The margins of the locks' times serial are 0 to 0\u00a0%, the widest gold/script's with 10 clients."},
 		Findings(all))
 }
 

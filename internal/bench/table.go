@@ -45,9 +45,9 @@ func (t Layout) line(name string, figures []Figure, cell func(Figure) string) st
 func (t Layout) columns(r Row) (shown []Figure) {
 	width := t.name()
 	for _, f := range r.figures {
-		if f.Name == "safe" && r.Rung().Name != "" && r.Name() != "bronze" {
+		if f.Name == "safe" && r.Rung().Name != "" {
 			f.Value = r.survives()
-		} else if x := r.spread(); f.Name == "spread" && !math.IsInf(x, 1) {
+		} else if x := r.spread(); f.Name == "spread" && 0 < x && !math.IsInf(x, 1) {
 			f.Value = x
 		} else if r.Kind() == Baseline && slices.Contains([]string{"wait_ms.p50", "wait_ms.p99", "wait_ms.max", "in_order"}, f.Name) || f.Name == "in_order" && r.Count("clients") == 1 {
 			f.Value = nil // there's no lock to wait for, or no order
