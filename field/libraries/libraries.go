@@ -123,7 +123,7 @@ var Libraries = []Library{
 		Name:      "rueidislock-1",
 		Idea:      "the README's example: one key, with NoLoopTracking",
 		Flaws:     append(lock.Flaws("renewal_hangs: false success"), rueidislockFlaws...),
-		Sometimes: lock.Flaws("late_grant: orphaned", "lease_length: wrong lease"),
+		Sometimes: lock.Flaws("late_grant: orphaned", "lease_length: wrong lease", "nodes_down: two holders"),
 	}, rueidislock.LockerOption{KeyMajority: 1, NoLoopTracking: true}),
 }
 
