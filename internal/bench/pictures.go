@@ -95,8 +95,7 @@ func swept(rows []Row) varied {
 	polls := varied{of: func(r Row) string { return fmt.Sprintf("pauses of ≤ %v", r.Pause()) }}
 	clients.values, polls.values = each(rows, clients.of), each(rows, polls.of)
 	// On embedded servers the pause depends on the number of nodes too.
-	if len(clients.values) == 1 && len(polls.values) > 1 &&
-		len(rows) == len(polls.values)*len(each(rows, Row.Name)) {
+	if len(clients.values) == 1 && len(polls.values) > 1 && len(rows) == len(polls.values)*len(each(rows, Row.Name)) {
 		return polls
 	}
 	return clients
@@ -117,8 +116,7 @@ func each[R any](rows []R, word func(R) string) (all []string) {
 func greatest(all []Row) (rows []Row, most string) {
 	s := swept(all)
 	for _, value := range s.values {
-		of := slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return s.of(r) != value })
-		if len(of) >= len(rows) {
+		if of := slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return s.of(r) != value }); len(of) >= len(rows) {
 			rows, most = of, value
 		}
 	}
@@ -243,11 +241,9 @@ var pictureTemplate = template.Must(template.New("picture").Parse(pictureSource)
 
 // Draw draws a picture, or nothing when it would be empty.
 func (p Picture) Draw(r Report, w io.Writer) error {
-	placed := p.place(r)
-	if placed == nil {
+	if placed := p.place(r); placed == nil {
 		return nil
-	}
-	if err := pictureTemplate.Execute(w, placed); err != nil {
+	} else if err := pictureTemplate.Execute(w, placed); err != nil {
 		return fmt.Errorf("draw the picture %s: %w", p.Name, err)
 	}
 	return nil
@@ -460,11 +456,17 @@ func WritePage(r Report, w io.Writer) error {
 	last, clients := greatest(r.Rows)
 	rounds := Row{Rounds: r.Rows}.all(func(r Row) *float64 { return new(float64(max(1, len(r.Rounds)))) })
 	named := each(slices.DeleteFunc(slices.Clone(last), func(r Row) bool { return r.Kind() == Baseline }), Row.Name)
+	made := func(r ladder.Rung) (steps int) {
+		for ; r.Parent != ""; steps++ {
+			r, _ = ladder.Find(r.Parent)
+		}
+		return steps
+	}
 	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env, "CPUs": Plural(r.Env.CPUs, "CPU"),
 		"Subjects": named, "Last": append([]Row{{}}, r.Rows...)[len(r.Rows)], "Least": slices.Min(rounds), "Most": slices.Max(rounds),
 		"With": s.values, "Findings": Findings(r.Rows), "Choices": Choices(r.Rows), "Clients": clients,
 		"Pauses":   each(slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return row.Kind() == Baseline || row.Woken() || row.Count("nodes") > 1 }), func(r Row) string { return r.Pause().String() }),
-		"Measured": Plural(len(r.Rows), "row"), "Rungs": ladder.Rungs, "Locks": slices.SortedStableFunc(slices.Values(last), rank), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
+		"Measured": Plural(len(r.Rows), "row"), "Rungs": slices.SortedStableFunc(slices.Values(ladder.Rungs), func(a, b ladder.Rung) int { return made(a) - made(b) }), "Locks": slices.SortedStableFunc(slices.Values(last), rank), "Again": regexp.MustCompile(` --?rounds[ =]\d+`).ReplaceAllString(r.Env.Command, ""), "Rounds": 2 * slices.Max(append(rounds, 5)),
 		"Counts": each(r.Rows, func(r Row) string { return fmt.Sprint(r.Count("table_clients")) }), "Tables": tables, "Layout": Layout{Jain: slices.ContainsFunc(r.Rows, func(row Row) bool { return *cmp.Or(row.Number("jain"), new(1.0)) < 1 })},
 		"Paired": slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })})
 	if err != nil {

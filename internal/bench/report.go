@@ -48,9 +48,7 @@ type Env struct {
 
 // Write writes the report as JSON.
 func (r Report) Write(w io.Writer) error {
-	if r.Rows == nil {
-		r.Rows = []Row{}
-	}
+	r.Rows = append([]Row{}, r.Rows...) // an array in JSON
 	text, err := json.MarshalIndent(r, "", "")
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
